@@ -1,0 +1,109 @@
+"""How kernels are compiled: the one place that decides about Numba's options and its cache.
+
+Kernels release the GIL and are compiled when first called, never at import. Compiled code is kept
+between processes. Numba stamps a cache file with the source file of the kernel alone, so that an
+edit of a kernel that it calls, or an upgrade of this package, would run stale code
+(https://github.com/numba/numba/issues/1833). Here the stamp covers every source file of the
+package, and bounds-checked code is kept apart from unchecked code, which Numba does not do either.
+
+The cache lies in ``NUMBA_CACHE_DIR`` if that is set, else in the user's cache folder, else beside
+the sources. Where none of them can be written, one warning is given and nothing is kept.
+"""
+
+import functools
+import hashlib
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numba
+from numba.core import caching, config
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+
+@functools.cache
+def hash_kernel_sources() -> str:
+    """Return a digest over the text of all source files of this package."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class _PackageStamp:
+    """Give a locator the stamp of the whole package, and names by mode of compilation."""
+
+    _lineno: int
+
+    def get_source_stamp(self) -> str:
+        return hash_kernel_sources()
+
+    def get_disambiguator(self) -> str:
+        return f"{self._lineno}-checked" if config.BOUNDSCHECK else str(self._lineno)
+
+
+_writable_paths: dict[str, bool] = {}
+
+
+class _RememberedPath:
+    """Probe a cache folder once per process rather than once per kernel."""
+
+    def ensure_cache_path(self) -> None:
+        path: str = self.get_cache_path()  # type: ignore[attr-defined]
+        if path not in _writable_paths:
+            try:
+                super().ensure_cache_path()  # type: ignore[misc]
+                _writable_paths[path] = True
+            except OSError:
+                _writable_paths[path] = False
+        if not _writable_paths[path]:
+            raise OSError(f"cannot write to {path}")
+
+
+class _ChosenFolder(_PackageStamp, _RememberedPath, caching.UserProvidedCacheLocator):  # type: ignore[misc]
+    """The folder that the user names in NUMBA_CACHE_DIR."""
+
+
+class _UserFolder(_PackageStamp, _RememberedPath, caching.UserWideCacheLocator):  # type: ignore[misc]
+    """The user's cache folder: unlike ``__pycache__``, it survives no uninstall as a ghost."""
+
+
+class _SourceFolder(_PackageStamp, _RememberedPath, caching.InTreeCacheLocator):  # type: ignore[misc]
+    """``__pycache__`` beside the sources."""
+
+
+class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = [_ChosenFolder, _UserFolder, _SourceFolder]
+
+
+class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
+    _impl_class = _KernelCacheImpl
+
+
+@functools.cache
+def _warn_uncached() -> None:
+    warnings.warn(
+        "no folder for compiled kernels can be written, so they are compiled anew in every "
+        "process; set NUMBA_CACHE_DIR to a folder that can be written",
+        RuntimeWarning,
+        stacklevel=4,
+    )
+
+
+def njit(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Compile ``function`` when it is first called; cached between processes, without the GIL.
+
+    Under ``NUMBA_DISABLE_JIT=1`` the function is returned as it is. Typed as the identity, so that
+    type checkers see a kernel's own signature.
+    """
+    dispatcher: Any = numba.njit(nogil=True)(function)
+    if not config.DISABLE_JIT:
+        try:
+            dispatcher._cache = _KernelCache(function)
+        except RuntimeError:
+            _warn_uncached()
+    return dispatcher  # type: ignore[no-any-return]
