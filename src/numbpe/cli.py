@@ -1,0 +1,132 @@
+"""The console command ``numbpe``: its sub-commands, its errors and its exit codes.
+
+Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 the data or the machine stood in
+the way, 2 the command was wrong, 130 interrupted. An error is one line; ``--debug`` adds tracebacks.
+The modules that compile kernels are imported when a command runs, so that ``--help`` is quick.
+
+A sub-command is a module with ``add_parser(commands)``, which sets ``run`` to a function from the
+parsed arguments to a report: something with ``to_dict()`` for ``--json`` and ``to_lines()`` for people.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numbpe
+from numbpe import train_command
+from numbpe.errors import ArgumentError, NumbpeError
+
+EXIT_OK = 0
+EXIT_DATA = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+_EPILOG = """example:
+  numbpe train --input owt.txt --vocab 32000
+
+exit codes: 0 done, 1 data or machine, 2 wrong command, 130 interrupted"""
+
+
+class Report(Protocol):
+    """What a sub-command says about its work."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as values that JSON can hold."""
+
+    def to_lines(self) -> list[str]:
+        """Return the same as lines for a person."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line ``argv`` (``sys.argv[1:]`` by default) and return the exit code."""
+    try:
+        arguments = make_parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has printed its help or its error
+        return stop.code if isinstance(stop.code, int) else EXIT_USAGE
+    try:
+        with _show_warnings_in_one_line():
+            report = arguments.run(arguments)
+        _print_report(report, arguments)
+    except BrokenPipeError:
+        _abandon_closed_streams()
+        return EXIT_OK
+    except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001 - no traceback is the promise
+        if arguments.debug:
+            traceback.print_exc()
+        return _report_error(error)
+    return EXIT_OK
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of all sub-commands; each sets ``run`` to its function."""
+    parser = argparse.ArgumentParser(
+        prog="numbpe",
+        description="Exact and fast byte-pair encoding.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"numbpe {numbpe.__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    train_command.add_parser(commands)
+    return parser
+
+
+def _print_report(report: Report, arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        print(json.dumps(report.to_dict(), indent=2), flush=True)
+    if not arguments.quiet:
+        _print_to_stderr(*report.to_lines())
+
+
+def _report_error(error: BaseException) -> int:
+    """Say in one line what went wrong; return the exit code."""
+    if isinstance(error, KeyboardInterrupt):
+        _print_to_stderr("numbpe: interrupted; nothing was written")
+        return EXIT_INTERRUPTED
+    code = EXIT_DATA
+    if isinstance(error, NumbpeError):
+        message = str(error)
+        code = EXIT_USAGE if isinstance(error, ArgumentError) else EXIT_DATA
+    elif isinstance(error, OSError) and error.strerror:
+        place = "" if error.filename is None else f"{error.filename!r}: "
+        message = f"{place}{error.strerror}"
+    elif isinstance(error, MemoryError):
+        message = f"out of memory: {error}; give a bound such as --memory 4GiB"
+    else:
+        message = (
+            f"unexpected {type(error).__name__}: {error}; --debug shows where. Please report it"
+        )
+    _print_to_stderr("numbpe: error: " + " ".join(message.split()))
+    return code
+
+
+def _print_to_stderr(*lines: str) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        print(*lines, sep="\n", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _show_warnings_in_one_line() -> Iterator[None]:
+    """Show warnings as this program's words, without the place in its source."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        _print_to_stderr(f"numbpe: warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+def _abandon_closed_streams() -> None:
+    """Point stdout and stderr to nowhere, so that Python's last flush does not complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
