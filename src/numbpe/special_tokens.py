@@ -1,0 +1,125 @@
+"""Special tokens: checking them, and finding them in text, leftmost and then longest."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from numbpe.errors import ArgumentError, shorten_value
+from numbpe.recipes import N_BYTES, RECIPES
+
+
+def check_special_tokens(special_tokens: Iterable[str] | None) -> tuple[str, ...]:
+    """Return ``special_tokens`` as a tuple.
+
+    Raises ArgumentError for one that is no str, is empty, stands twice or holds an unpaired
+    surrogate, and for a bare str, whose letters would each become a special token.
+    """
+    if special_tokens is None:
+        return ()
+    if isinstance(special_tokens, (str, bytes)):
+        raise ArgumentError(
+            f"special_tokens must be a list of str, not {shorten_value(special_tokens)}; "
+            f"write [{shorten_value(special_tokens)}]"
+        )
+    checked: list[str] = []
+    seen: set[str] = set()
+    for token in special_tokens:
+        if not isinstance(token, str):
+            raise ArgumentError(f"a special token must be a str, not {shorten_value(token)}")
+        if not token:
+            raise ArgumentError("a special token is empty; leave it out or give it some text")
+        if token in seen:
+            raise ArgumentError(f"the special token {shorten_value(token)} is given twice")
+        encode_special_token(token)
+        seen.add(token)
+        checked.append(token)
+    return tuple(checked)
+
+
+def encode_special_token(token: str) -> bytes:
+    """Return the UTF-8 bytes of a special token; ArgumentError if it holds a surrogate."""
+    try:
+        return token.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ArgumentError(
+            f"the special token {shorten_value(token)} holds an unpaired surrogate, "
+            "which no UTF-8 text can hold"
+        ) from None
+
+
+class SpecialTokenFinder:
+    """Finds special tokens in bytes: literally, the leftmost first, of those the longest.
+
+    UTF-8 synchronises itself, so a match of whole characters in bytes is one in the text.
+    """
+
+    def __init__(self, special_tokens: Mapping[str, int]) -> None:
+        self._ids = {encode_special_token(token): id for token, id in special_tokens.items()}
+        longest_first = sorted(self._ids, key=lambda token: (-len(token), token))
+        self._expression = (
+            re.compile(b"|".join(re.escape(token) for token in longest_first))
+            if longest_first
+            else None
+        )
+
+    def find(self, text: bytes) -> Iterator[tuple[int, int, int]]:
+        """Yield (start, stop, token id) of every special token in ``text``, from the left."""
+        if self._expression is not None:
+            for match in self._expression.finditer(text):
+                yield match.start(), match.end(), self._ids[match[0]]
+
+
+def assign_special_token_ids(
+    tokens: Sequence[bytes],
+    merges: Sequence[tuple[bytes, bytes]],
+    special_tokens: Iterable[str] | Mapping[str, int] | None,
+) -> dict[str, int]:
+    """Return the id of every special token of a vocabulary whose ids are given.
+
+    tokens: the bytes of every id, empty where an id is not in use.
+
+    Ids in a mapping are taken as they are. A bare name has the id whose token has its bytes, but a
+    byte or what a merge makes is an ordinary token and keeps its id: then the special token has the
+    second id with these bytes, if the ids are numbered as a recipe numbers them, or a new id after
+    the last. ArgumentError where two ids fit and no recipe tells them apart.
+    """
+    if isinstance(special_tokens, Mapping):
+        check_special_tokens(special_tokens)
+        return {name: int(token_id) for name, token_id in special_tokens.items()}
+    names = check_special_tokens(special_tokens)
+    contents = [encode_special_token(name) for name in names]
+    ids_by_content: dict[bytes, list[int]] = {content: [] for content in contents}
+    for token_id, token in enumerate(tokens):
+        if token in ids_by_content:
+            ids_by_content[token].append(token_id)
+    made = {left + right for left, right in merges}
+    special_ids: dict[str, int] = {}
+    next_id = len(tokens)
+    for position, (name, content) in enumerate(zip(names, contents, strict=True)):
+        candidates = ids_by_content[content]
+        n_ordinary = 1 if candidates and (len(content) == 1 or content in made) else 0
+        if len(candidates) == n_ordinary:
+            special_ids[name] = next_id
+            next_id += 1
+        elif len(candidates) == 1:
+            special_ids[name] = candidates[0]
+        else:
+            first_id = _find_recipe_block(tokens, len(merges), contents)
+            if first_id is None:
+                raise ArgumentError(
+                    f"the special token {shorten_value(name)} may have any of the ids "
+                    f"{shorten_value(candidates)}; say which: special_tokens={{{name!r}: id}}"
+                )
+            special_ids[name] = first_id + position
+    return special_ids
+
+
+def _find_recipe_block(tokens: Sequence[bytes], n_merges: int, contents: list[bytes]) -> int | None:
+    """Return where all special tokens lie in a row as a recipe numbers them, None if nowhere."""
+    if len(tokens) != N_BYTES + n_merges + len(contents):
+        return None
+    for recipe in RECIPES.values():
+        first_ids = recipe.first_ids(n_merges=n_merges, n_special_tokens=len(contents))
+        first_id = first_ids["special_tokens"]
+        if list(tokens[first_id : first_id + len(contents)]) == contents:
+            return first_id
+    return None

@@ -1,0 +1,385 @@
+"""The result of training: the bytes of every token, the merges in order, and the special tokens.
+
+*Ordinary tokens* are single bytes and what merges make; *special tokens* are given by name. Ids are
+a bijection onto (bytes, is special): a special token that is spelled like a byte or like a merged
+token has an id of its own. Ordinary text then always becomes the ordinary id, and text that is
+taken as the special token always becomes the special id. ``to_dict`` shows such a spelling twice.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from operator import index
+from types import MappingProxyType
+from typing import Final, Protocol, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from numbpe.arrays import Offsets, Tokens, join_byte_strings
+from numbpe.errors import ArgumentError, DataError, shorten_value
+from numbpe.recipes import N_BYTES, Recipe, get_recipe
+from numbpe.special_tokens import (
+    assign_special_token_ids,
+    check_special_tokens,
+    encode_special_token,
+)
+
+MAX_TOKEN_ID: Final = (1 << 24) - 1
+"""Greatest token id that is accepted: tables are as long as the greatest id, not the size."""
+
+
+class PatternLike(Protocol):
+    """What a vocabulary keeps of a compiled pattern."""
+
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def sources(self) -> tuple[str, ...]: ...
+
+
+PatternSource: TypeAlias = str | Sequence[str] | PatternLike
+"""A pattern's name or regular expression, a sequence of these, or a compiled pattern."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Vocabulary:
+    """Tokens, merges and special tokens of one byte-level BPE vocabulary; never changes.
+
+    Made by :meth:`from_training` or :meth:`from_tokens`, which check what they are given.
+
+    contents, offsets:
+        the bytes of token ``id`` are ``contents[offsets[id]:offsets[id + 1]]``; an id that is not
+        in use has none. offsets is (n_ids + 1,) int64.
+    merge_pairs, merge_results:
+        (n_merges, 2) and (n_merges,) int32 token ids: merge i joins two tokens into one.
+    special_tokens:
+        the id of every special token.
+    pattern_sources, pattern_name:
+        the regular expressions that cut text into pieces, one after another, and their name.
+    recipe_name:
+        the recipe that the tokens are numbered by, None if that is not known.
+    """
+
+    contents: NDArray[np.uint8]
+    offsets: Offsets
+    merge_pairs: Tokens
+    merge_results: Tokens
+    special_tokens: Mapping[str, int]
+    pattern_sources: tuple[str, ...]
+    pattern_name: str | None = None
+    recipe_name: str | None = None
+
+    @classmethod
+    def from_training(
+        cls,
+        merge_symbols: ArrayLike,
+        *,
+        recipe: Recipe | str,
+        special_tokens: Iterable[str],
+        pattern: PatternSource,
+    ) -> Self:
+        """Return the vocabulary of a training run, numbered by ``recipe``.
+
+        merge_symbols:
+            (n_merges, 2) integers. Symbols 0 to 255 are the bytes and 256 + i is what merge i
+            makes, so that the parts of merge i are below 256 + i.
+
+        Raises DataError for merges that cannot come from training, ArgumentError for special tokens
+        that :func:`check_special_tokens` refuses.
+
+        Example: ``from_training([(97, 98)], recipe="tiktoken", special_tokens=["<s>"],
+        pattern="gpt2").to_dict()`` ends with ``{..., 256: b"ab", 257: b"<s>"}``.
+        """
+        recipe = get_recipe(recipe) if isinstance(recipe, str) else recipe
+        names = check_special_tokens(special_tokens)
+        symbols = np.asarray(merge_symbols, dtype=np.int32).reshape(-1, 2)
+        symbol_contents = _spell_symbols(symbols)
+        sizes = {"n_merges": len(symbols), "n_special_tokens": len(names)}
+        symbol_ids = recipe.number_symbols(**sizes)
+        first_special_id = recipe.first_ids(**sizes)["special_tokens"]
+        tokens = [b""] * (len(symbol_contents) + len(names))
+        for token_id, content in zip(symbol_ids.tolist(), symbol_contents, strict=True):
+            tokens[token_id] = content
+        special_ids = {name: first_special_id + i for i, name in enumerate(names)}
+        for name, token_id in special_ids.items():
+            tokens[token_id] = encode_special_token(name)
+        return cls._from_parts(
+            tokens, symbol_ids[symbols], symbol_ids[N_BYTES:], special_ids, pattern, recipe.name
+        )
+
+    @classmethod
+    def from_tokens(
+        cls,
+        tokens: Mapping[int, bytes],
+        merges: Iterable[tuple[bytes, bytes]],
+        *,
+        special_tokens: Iterable[str] | Mapping[str, int] | None = None,
+        pattern: PatternSource = "gpt2",
+    ) -> Self:
+        """Return the vocabulary with exactly these tokens and merges; their ids are kept.
+
+        special_tokens:
+            names, or names with their ids. A name without an id is looked up in ``tokens``; where
+            it is missing, or is only there as a byte or as what a merge makes, it is appended.
+
+        Raises DataError for tokens or merges that contradict each other, ArgumentError where it is
+        not clear which of two ids is the special one; give the ids then.
+
+        Example: ``from_tokens({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")])``.
+        """
+        token_list = _list_tokens(tokens)
+        merge_list = [_check_merge(rank, merge) for rank, merge in enumerate(merges)]
+        special_ids = assign_special_token_ids(token_list, merge_list, special_tokens)
+        _place_special_tokens(token_list, special_ids)
+        ordinary_ids = _index_ordinary_tokens(token_list, special_ids)
+        pairs = np.zeros((len(merge_list), 2), dtype=np.int32)
+        results = np.zeros(len(merge_list), dtype=np.int32)
+        for rank, (left, right) in enumerate(merge_list):
+            for content in (left, right, left + right):
+                if content not in ordinary_ids:
+                    raise DataError(
+                        f"merge {rank}, {shorten_value((left, right))}, cannot be used: "
+                        f"{shorten_value(content)} is not in the vocabulary"
+                    )
+            pairs[rank] = ordinary_ids[left], ordinary_ids[right]
+            results[rank] = ordinary_ids[left + right]
+        return cls._from_parts(token_list, pairs, results, special_ids, pattern, None)
+
+    @classmethod
+    def _from_parts(
+        cls,
+        tokens: list[bytes],
+        merge_pairs: Tokens,
+        merge_results: Tokens,
+        special_tokens: Mapping[str, int],
+        pattern: PatternSource,
+        recipe_name: str | None,
+    ) -> Self:
+        contents, offsets = join_byte_strings(tokens)
+        pairs = np.array(merge_pairs, dtype=np.int32, order="C")
+        results = np.array(merge_results, dtype=np.int32, order="C")
+        for array in (contents, offsets, pairs, results):
+            array.flags.writeable = False
+        name, sources = _describe_pattern(pattern)
+        return cls(
+            contents=contents,
+            offsets=offsets,
+            merge_pairs=pairs,
+            merge_results=results,
+            special_tokens=MappingProxyType(dict(special_tokens)),
+            pattern_sources=sources,
+            pattern_name=name,
+            recipe_name=recipe_name,
+        )
+
+    def __len__(self) -> int:
+        """Return the number of tokens, special ones included."""
+        return int(np.count_nonzero(np.diff(self.offsets)))
+
+    def __repr__(self) -> str:
+        return (
+            f"Vocabulary({len(self)} tokens, {self.n_merges} merges, "
+            f"{len(self.special_tokens)} special tokens)"
+        )
+
+    @property
+    def n_ids(self) -> int:
+        """One more than the greatest token id."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_merges(self) -> int:
+        return len(self.merge_results)
+
+    @cached_property
+    def tokens(self) -> tuple[bytes, ...]:
+        """The bytes of the tokens by id; an id that is not in use has none."""
+        contents = self.contents.tobytes()
+        stops = self.offsets.tolist()
+        return tuple(contents[start:stop] for start, stop in pairwise(stops))
+
+    @cached_property
+    def ordinary_ids(self) -> Mapping[bytes, int]:
+        """The id of every ordinary token by its bytes."""
+        return MappingProxyType(_index_ordinary_tokens(list(self.tokens), self.special_tokens))
+
+    @property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """The two byte strings that each merge joins, in the order of the merges."""
+        tokens = self.tokens
+        return [(tokens[left], tokens[right]) for left, right in self.merge_pairs.tolist()]
+
+    def to_dict(self) -> dict[int, bytes]:
+        """Return the bytes of every token by id, ids ascending."""
+        return {token_id: content for token_id, content in enumerate(self.tokens) if content}
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """Return the bytes of a token; ArgumentError if no token has the id."""
+        position = index(token_id)
+        content = self.tokens[position] if 0 <= position < self.n_ids else b""
+        if not content:
+            raise ArgumentError(
+                f"no token has the id {position}; the vocabulary has {len(self)} tokens "
+                f"with ids from 0 to {self.n_ids - 1}"
+            )
+        return content
+
+    def token_id(self, content: bytes) -> int:
+        """Return the id of the token with these bytes; ArgumentError if there is none.
+
+        Where an ordinary and a special token are spelled alike it is the ordinary one; the other is
+        in ``special_tokens``.
+        """
+        token_id = self.ordinary_ids.get(content)
+        if token_id is None:
+            token_id = self._special_ids_by_bytes.get(content)
+        if token_id is None:
+            raise ArgumentError(f"no token has the bytes {shorten_value(content)}")
+        return token_id
+
+    @cached_property
+    def _special_ids_by_bytes(self) -> dict[bytes, int]:
+        return {encode_special_token(name): id for name, id in self.special_tokens.items()}
+
+    def truncated(self, vocab_size: int) -> Self:
+        """Return the vocabulary of ``vocab_size`` tokens that has the first merges of this one.
+
+        It equals what training to that size gives. Tokens that no merge makes stay; ids above a
+        token that goes move down, so that no hole arises.
+
+        Raises ArgumentError if the size is above this one's, or below the tokens that must stay.
+        """
+        size = index(vocab_size)
+        first_ranks = np.unique(self.merge_results, return_index=True)[1]
+        first_ranks.sort()
+        n_unmade = len(self) - len(first_ranks)
+        if not n_unmade <= size <= len(self):
+            raise ArgumentError(
+                f"cannot cut the vocabulary to {size} tokens; "
+                f"possible are {n_unmade} (no merges) to {len(self)} (all of them)"
+            )
+        n_merges = self.n_merges if size == len(self) else int(first_ranks[size - n_unmade])
+        is_kept = np.ones(self.n_ids, dtype=np.bool_)
+        is_kept[self.merge_results[n_merges:]] = False
+        is_kept[self.merge_results[:n_merges]] = True
+        new_ids = np.cumsum(is_kept, dtype=np.int32) - np.int32(1)
+        return self._from_parts(
+            [content for content, kept in zip(self.tokens, is_kept.tolist(), strict=True) if kept],
+            new_ids[self.merge_pairs[:n_merges]],
+            new_ids[self.merge_results[:n_merges]],
+            {name: int(new_ids[token_id]) for name, token_id in self.special_tokens.items()},
+            _KnownPattern(self.pattern_name, self.pattern_sources),
+            self.recipe_name,
+        )
+
+
+@dataclass(frozen=True)
+class _KnownPattern:
+    name: str | None
+    sources: tuple[str, ...]
+
+
+def _describe_pattern(pattern: PatternSource) -> tuple[str | None, tuple[str, ...]]:
+    """Return the name and the regular expressions of ``pattern``."""
+    if isinstance(pattern, (str, Sequence)):
+        from numbpe.patterns import compile_pattern
+
+        pattern = compile_pattern(pattern)
+    return pattern.name, tuple(pattern.sources)
+
+
+def _spell_symbols(merge_symbols: Tokens) -> list[bytes]:
+    """Return the bytes of every symbol; DataError if the merges cannot come from training."""
+    contents = [bytes([byte]) for byte in range(N_BYTES)]
+    for rank, (left, right) in enumerate(merge_symbols.tolist()):
+        if not (0 <= left < len(contents) and 0 <= right < len(contents)):
+            raise DataError(
+                f"merge {rank} joins the symbols {left} and {right}; "
+                f"only 0 to {len(contents) - 1} exist before it"
+            )
+        contents.append(contents[left] + contents[right])
+    if len(set(contents)) < len(contents):
+        seen: set[bytes] = set()
+        for symbol, content in enumerate(contents):
+            if content in seen:
+                raise DataError(
+                    f"merge {symbol - N_BYTES} makes {shorten_value(content)}, "
+                    "which an earlier merge has made"
+                )
+            seen.add(content)
+    return contents
+
+
+def _list_tokens(tokens: Mapping[int, bytes]) -> list[bytes]:
+    """Return the tokens in a list by id, holes empty; DataError for a bad id or no bytes."""
+    for token_id, content in tokens.items():
+        _check_token_id(token_id, content)
+        if not isinstance(content, bytes) or not content:
+            raise DataError(
+                f"token {token_id} must be one or more bytes, not {shorten_value(content)}"
+            )
+    listed = [b""] * (max(map(index, tokens), default=-1) + 1)
+    for token_id, content in tokens.items():
+        listed[index(token_id)] = content
+    return listed
+
+
+def _check_token_id(token_id: object, content: object) -> None:
+    is_integer = isinstance(token_id, (int, np.integer)) and not isinstance(token_id, bool)
+    if not is_integer or not 0 <= index(token_id) <= MAX_TOKEN_ID:  # type: ignore[arg-type]
+        raise DataError(
+            f"the token {shorten_value(content)} has the id {shorten_value(token_id)}; "
+            f"ids are integers from 0 to {MAX_TOKEN_ID:,}"
+        )
+
+
+def _check_merge(rank: int, merge: object) -> tuple[bytes, bytes]:
+    match merge:
+        case (bytes(left), bytes(right)) if left and right:
+            return left, right
+    raise DataError(f"merge {rank} must be two byte strings, not {shorten_value(merge)}")
+
+
+def _place_special_tokens(tokens: list[bytes], special_ids: Mapping[str, int]) -> None:
+    """Write the special tokens into the list ``tokens``, which grows where it must."""
+    names_by_id: dict[int, str] = {}
+    for name, token_id in special_ids.items():
+        content = encode_special_token(name)
+        _check_token_id(token_id, content)
+        if token_id in names_by_id:
+            raise DataError(
+                f"the special tokens {shorten_value(names_by_id[token_id])} and "
+                f"{shorten_value(name)} have one id, {token_id}; give each its own"
+            )
+        names_by_id[token_id] = name
+        tokens.extend([b""] * (token_id + 1 - len(tokens)))
+        if tokens[token_id] not in (b"", content):
+            raise DataError(
+                f"the special token {shorten_value(name)} cannot have the id {token_id}: "
+                f"that is the token {shorten_value(tokens[token_id])}"
+            )
+        tokens[token_id] = content
+
+
+def _index_ordinary_tokens(
+    tokens: list[bytes], special_tokens: Mapping[str, int]
+) -> dict[bytes, int]:
+    """Return the ids of the ordinary tokens by bytes; DataError if two have the same bytes."""
+    special_ids = set(special_tokens.values())
+    ids: dict[bytes, int] = {}
+    for token_id, content in _enumerate_used(tokens):
+        if token_id in special_ids:
+            continue
+        if content in ids:
+            raise DataError(
+                f"the tokens {ids[content]} and {token_id} are both {shorten_value(content)}; "
+                "if one of them is a special token, name it with its id in special_tokens"
+            )
+        ids[content] = token_id
+    return ids
+
+
+def _enumerate_used(tokens: list[bytes]) -> Iterator[tuple[int, bytes]]:
+    return ((token_id, content) for token_id, content in enumerate(tokens) if content)
