@@ -26,6 +26,10 @@ class FormatError(DataError):
     """A file is not of the format that it was read as."""
 
 
+class FolderInUseError(NumbpeError):
+    """Another run is writing to the folder."""
+
+
 class BudgetError(NumbpeError, MemoryError):
     """The work does not fit into the memory that it was given."""
 
