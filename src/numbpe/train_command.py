@@ -103,6 +103,7 @@ def _load_counts(path: str) -> "WordCounts":
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add ``train`` to the sub-commands."""
     parser = commands.add_parser(
         "train",
         help="train a vocabulary on text",
