@@ -1,0 +1,33 @@
+"""Ragged arrays: contents one after another, and n + 1 offsets of n items."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbpe_kernels._jit import njit
+
+
+@njit
+def csr_write_cells(
+    contents: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    order: NDArray[np.int64],
+    cells_out: NDArray[np.int32],
+    starts_out: NDArray[np.int64],
+) -> None:
+    """Write items as cells, each followed by -1, and -1 before the first.
+
+    contents : (c,) uint8 or int32; offsets : (n + 1,) int64, not decreasing
+    order : (k,) int64, the items to write, in this order
+    cells_out : (total + k + 1,) int32, total being the sum of the lengths of those items
+    starts_out : (k,) int64, where each item begins in cells_out. Cost: one pass.
+    """
+    cells_out[0] = np.int32(-1)
+    place = np.int64(1)
+    for i in range(order.shape[0]):
+        item = order[i]
+        starts_out[i] = place
+        for j in range(offsets[item], offsets[item + np.int64(1)]):
+            cells_out[place] = np.int32(contents[j])
+            place += np.int64(1)
+        cells_out[place] = np.int32(-1)
+        place += np.int64(1)

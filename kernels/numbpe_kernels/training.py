@@ -1,0 +1,434 @@
+"""Greedy byte-pair merges over a corpus of weighted words, with exact incremental counts.
+
+The corpus is one array of cells, one cell per alphabet symbol, with -1 before, between and after
+the words. A token of k cells keeps its number in its first and in its last cell, so that both
+neighbours of a token are one look-up away and nothing is ever moved; cells inside a token hold
+remains of earlier ones. Where a merge swallows a token of several cells, the swallowed start is
+set to SWALLOWED, which makes ``cells[p] == left and cells[p + length(left)] == right`` an exact
+test of whether an occurrence of a pair still stands: tokens only grow, so an old last cell is
+never mistaken for a start.
+
+All occurrences of a pair are written once, when the pair is born, as one ascending slice of the
+pool. The slice only loses members, and they are tested when it is walked. A pair's count can only
+fall after its birth. Pairs whose count is below the floor have no list, no row in the table and no
+heap entry; when the heap runs dry, the caller lowers the floor and lists the pairs anew.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbpe_kernels._jit import njit
+from numbpe_kernels.heap import PairHeap, TokenOrder, heap_sift_down, heap_sift_up
+from numbpe_kernels.pair_table import (
+    COUNT,
+    EMPTY_KEY,
+    FIRST,
+    KEY,
+    LENGTH,
+    PairTable,
+    pair_key,
+    pair_left,
+    pair_right,
+    pair_table_find,
+)
+
+SEPARATOR = -1
+SWALLOWED = -2
+BLOCK_SHIFT = 6
+"""A block is 2**BLOCK_SHIFT cells; the run of its first cell is known without a search."""
+
+STATUS_PAUSED = 0
+STATUS_FINISHED = 1
+STATUS_DRY = 2
+STATUS_POOL_FULL = 3
+STATUS_TABLE_FULL = 4
+STATUS_HEAP_FULL = 5
+STATUS_CONTENTS_FULL = 6
+"""Why ``trainer_merge`` returned: it was asked to pause; it has done all merges; no pair at or
+above the floor is left; the structure named has no room for the next merge."""
+
+N_TOKENS = 0
+N_MERGES = 1
+HEAP_SIZE = 2
+TABLE_FILL = 3
+POOL_END = 4
+FLOOR = 5
+MAX_CELLS = 6
+N_LEFT = 7
+N_RIGHT = 8
+STATE_SIZE = 9
+"""Places in ``Trainer.state``: tokens known; merges done; entries in the heap; rows in use;
+numbers in the pool; the lowest count that is listed; the greatest length of a new token; lengths
+of the two lists in ``touched``."""
+
+LEFT_WEIGHT = 0
+LEFT_PLACE = 1
+RIGHT_WEIGHT = 2
+RIGHT_PLACE = 3
+"""Columns of ``Trainer.neighbours``, all 0 between merges. A place is first a number of
+occurrences, then the place in the pool where the next occurrence is written, or -1."""
+
+
+class WeightedCells(NamedTuple):
+    """A corpus of words with their counts.
+
+    cells : (n,) int32, words of tokens with SEPARATOR before, between and after them
+    run_starts : (r + 1,) int64, ascending; the words in cells run_starts[i]:run_starts[i + 1]
+        have the same count; run_starts[0] == 0 and run_starts[r] == n
+    run_counts : (r,) int64, that count
+    block_runs : (n // 64 + 1,) int32, the run of the first cell of each block
+    """
+
+    cells: NDArray[np.int32]
+    run_starts: NDArray[np.int64]
+    run_counts: NDArray[np.int64]
+    block_runs: NDArray[np.int32]
+
+
+class Trainer(NamedTuple):
+    """All that merging reads and writes.
+
+    corpus : see WeightedCells
+    lengths : (v,) int32, the cells of each token
+    order : see heap.TokenOrder; filled for the tokens known so far
+    table, heap : see pair_table.PairTable and heap.PairHeap
+    pool : (p,) int32, first cells of occurrences
+    neighbours : (v, 4) int64, all 0 between merges
+    touched : (2, v) int32, scratch
+    merges : (m, 2) int32, the pairs merged so far
+    merge_counts : (m,) int64, how often each pair stood in the corpus when it was merged
+    state : (STATE_SIZE,) int64
+    """
+
+    corpus: WeightedCells
+    lengths: NDArray[np.int32]
+    order: TokenOrder
+    table: PairTable
+    heap: PairHeap
+    pool: NDArray[np.int32]
+    neighbours: NDArray[np.int64]
+    touched: NDArray[np.int32]
+    merges: NDArray[np.int32]
+    merge_counts: NDArray[np.int64]
+    state: NDArray[np.int64]
+
+
+@njit
+def cells_run_at(corpus: WeightedCells, position: int, run: int) -> int:
+    """Return the run that holds ``position``, given one that does not begin after it.
+
+    position : int64, a cell; run : int64, 0 or the run of an earlier cell
+    Reads only. O(1) but for blocks with many runs.
+    """
+    block_run = np.int64(corpus.block_runs[position >> np.int64(BLOCK_SHIFT)])
+    if block_run > run:
+        run = block_run
+    while corpus.run_starts[run + np.int64(1)] <= position:
+        run += np.int64(1)
+    return run
+
+
+@njit
+def trainer_merge_occurrences(trainer: Trainer, key: int, first: int, length: int) -> int:
+    """Merge every standing occurrence of a pair and weigh its neighbours.
+
+    key : int64, the pair; first, length : int64, its slice of the pool
+    Writes corpus.cells; packs the places that were merged into pool[first:first + n]. Adds weight
+    and number of the occurrences to the left columns of the token on the left and to the right
+    columns of the token on the right as it was before its own merge; where the left neighbour is
+    the new token, to the right columns of the new token instead. Lists the tokens it met in touched[0] and touched[1], and how many in state[N_LEFT] and state[N_RIGHT].
+    Returns n, int64.
+    Cost: one pass over the slice, two or three cache lines an occurrence.
+    """
+    corpus = trainer.corpus
+    cells = corpus.cells
+    pool = trainer.pool
+    neighbours = trainer.neighbours
+    left = pair_left(key)
+    right = pair_right(key)
+    new = trainer.state[N_TOKENS]
+    left_length = np.int64(trainer.lengths[left])
+    new_length = left_length + np.int64(trainer.lengths[right])
+    swallows_start = trainer.lengths[right] > 1
+    n_merged = np.int64(0)
+    n_left = np.int64(0)
+    n_right = np.int64(0)
+    run = np.int64(0)
+    for i in range(first, first + length):
+        place = np.int64(pool[i])
+        middle = place + left_length
+        if cells[place] != left or cells[middle] != right:
+            continue
+        run = cells_run_at(corpus, place, run)
+        weight = corpus.run_counts[run]
+        # Write the new token; the order matters where it swallows a token of one cell.
+        if swallows_start:
+            cells[middle] = np.int32(SWALLOWED)
+        cells[place] = np.int32(new)
+        cells[place + new_length - np.int64(1)] = np.int32(new)
+        pool[first + n_merged] = np.int32(place)
+        n_merged += np.int64(1)
+        # The old pairs with both neighbours are gone.
+        before = np.int64(cells[place - np.int64(1)])
+        if before == new:
+            neighbours[new, RIGHT_WEIGHT] += weight
+            neighbours[new, RIGHT_PLACE] += np.int64(1)
+        elif before != SEPARATOR:
+            if neighbours[before, LEFT_PLACE] == 0:
+                trainer.touched[0, n_left] = np.int32(before)
+                n_left += np.int64(1)
+            neighbours[before, LEFT_WEIGHT] += weight
+            neighbours[before, LEFT_PLACE] += np.int64(1)
+        after = np.int64(cells[place + new_length])
+        if after != SEPARATOR:
+            if neighbours[after, RIGHT_PLACE] == 0:
+                trainer.touched[1, n_right] = np.int32(after)
+                n_right += np.int64(1)
+            neighbours[after, RIGHT_WEIGHT] += weight
+            neighbours[after, RIGHT_PLACE] += np.int64(1)
+    trainer.state[N_LEFT] = n_left
+    trainer.state[N_RIGHT] = n_right
+    return n_merged
+
+
+@njit
+def trainer_lose_pair(trainer: Trainer, key: int, weight: int) -> None:
+    """Lower the count of a pair, if the table knows it. key, weight : int64. One probe."""
+    slot = pair_table_find(trainer.table, key)
+    if trainer.table.rows[slot, KEY] == key:
+        trainer.table.rows[slot, COUNT] -= weight
+
+
+@njit
+def trainer_bear_pair(trainer: Trainer, left: int, right: int, weight: int, number: int) -> int:
+    """Give a newborn pair its row, its heap entry and its slice of the pool, if it is worth one.
+
+    left, right, weight, number : int64; the pair is not in the table yet
+    Writes table, heap and state. Returns the start of its slice, int64, or -1 where the pair is
+    below the floor or its token would be too long. O(log heap).
+    """
+    state = trainer.state
+    if weight < state[FLOOR] or number == 0:
+        return np.int64(-1)
+    cells = np.int64(trainer.lengths[left]) + np.int64(trainer.lengths[right])
+    if cells > state[MAX_CELLS]:
+        return np.int64(-1)
+    key = pair_key(left, right)
+    slot = pair_table_find(trainer.table, key)
+    first = state[POOL_END]
+    rows = trainer.table.rows
+    rows[slot, KEY] = key
+    rows[slot, COUNT] = weight
+    rows[slot, FIRST] = first
+    rows[slot, LENGTH] = number
+    state[TABLE_FILL] += np.int64(1)
+    state[POOL_END] = first + number
+    place = state[HEAP_SIZE]
+    trainer.heap.counts[place] = weight
+    trainer.heap.keys[place] = key
+    state[HEAP_SIZE] = place + np.int64(1)
+    heap_sift_up(trainer.heap, trainer.order, place)
+    return first
+
+
+@njit
+def trainer_update_counts(trainer: Trainer, key: int) -> bool:
+    """Take away the pairs that a merge ended and bear those that it made.
+
+    key : int64, the pair merged by trainer_merge_occurrences just before
+    Writes table, heap and state, and puts into the place columns of the touched neighbours where
+    the occurrences of the newborn pair are to be written, or -1. Returns whether any is.
+    Cost: two probes for each distinct neighbour.
+    """
+    neighbours = trainer.neighbours
+    left = pair_left(key)
+    right = pair_right(key)
+    new = trainer.state[N_TOKENS]
+    any_born = False
+    for i in range(trainer.state[N_LEFT]):
+        token = np.int64(trainer.touched[0, i])
+        weight = neighbours[token, LEFT_WEIGHT]
+        trainer_lose_pair(trainer, pair_key(token, left), weight)
+        first = trainer_bear_pair(trainer, token, new, weight, neighbours[token, LEFT_PLACE])
+        neighbours[token, LEFT_PLACE] = first
+        any_born = any_born or first >= 0
+    twin_weight = neighbours[new, RIGHT_WEIGHT]
+    twin_number = neighbours[new, RIGHT_PLACE]
+    for i in range(trainer.state[N_RIGHT]):
+        token = np.int64(trainer.touched[1, i])
+        weight = neighbours[token, RIGHT_WEIGHT]
+        number = neighbours[token, RIGHT_PLACE]
+        trainer_lose_pair(trainer, pair_key(right, token), weight)
+        if token == left:
+            # Those that were themselves merged afterwards stand beside the new token as its twin.
+            weight -= twin_weight
+            number -= twin_number
+        first = trainer_bear_pair(trainer, new, token, weight, number)
+        neighbours[token, RIGHT_PLACE] = first
+        any_born = any_born or first >= 0
+    first = trainer_bear_pair(trainer, new, new, twin_weight, twin_number)
+    neighbours[new, RIGHT_PLACE] = first
+    return any_born or first >= 0
+
+
+@njit
+def trainer_list_newborn(trainer: Trainer, new: int, first: int, n_merged: int) -> None:
+    """Write the occurrences of the newborn pairs into their slices, in ascending order.
+
+    new : int64, the new token; first, n_merged : int64, the slice of places that were merged
+    Reads cells and places; writes the pool and advances the place columns. One pass.
+    """
+    cells = trainer.corpus.cells
+    pool = trainer.pool
+    neighbours = trainer.neighbours
+    new_length = np.int64(trainer.lengths[new])
+    for i in range(first, first + n_merged):
+        place = np.int64(pool[i])
+        before = np.int64(cells[place - np.int64(1)])
+        if before != SEPARATOR and before != new:
+            target = neighbours[before, LEFT_PLACE]
+            if target >= 0:
+                pool[target] = np.int32(place - np.int64(trainer.lengths[before]))
+                neighbours[before, LEFT_PLACE] = target + np.int64(1)
+        after = np.int64(cells[place + new_length])
+        if after != SEPARATOR:
+            target = neighbours[after, RIGHT_PLACE]
+            if target >= 0:
+                pool[target] = np.int32(place)
+                neighbours[after, RIGHT_PLACE] = target + np.int64(1)
+
+
+@njit
+def trainer_clear_neighbours(trainer: Trainer) -> None:
+    """Set the rows of all touched tokens and of the new one back to 0. Writes neighbours."""
+    neighbours = trainer.neighbours
+    for i in range(trainer.state[N_LEFT]):
+        neighbours[trainer.touched[0, i], LEFT_WEIGHT] = np.int64(0)
+        neighbours[trainer.touched[0, i], LEFT_PLACE] = np.int64(0)
+    for i in range(trainer.state[N_RIGHT]):
+        neighbours[trainer.touched[1, i], RIGHT_WEIGHT] = np.int64(0)
+        neighbours[trainer.touched[1, i], RIGHT_PLACE] = np.int64(0)
+    new = trainer.state[N_TOKENS]
+    neighbours[new, RIGHT_WEIGHT] = np.int64(0)
+    neighbours[new, RIGHT_PLACE] = np.int64(0)
+
+
+@njit
+def trainer_name_token(trainer: Trainer, key: int) -> None:
+    """Enter the length, symbols and prefix of the token that the pair ``key`` makes.
+
+    key : int64. Writes lengths, order.contents, order.offsets and order.prefixes at the next
+    token; the contents have room for it. O(length).
+    """
+    order = trainer.order
+    left = pair_left(key)
+    right = pair_right(key)
+    new = trainer.state[N_TOKENS]
+    trainer.lengths[new] = trainer.lengths[left] + trainer.lengths[right]
+    target = order.offsets[new]
+    for token in (left, right):
+        for i in range(order.offsets[token], order.offsets[token + np.int64(1)]):
+            order.contents[target] = order.contents[i]
+            target += np.int64(1)
+    order.offsets[new + np.int64(1)] = target
+    # A symbol takes symbol_bits of the prefix: 8 over bytes, 32 over any other alphabet.
+    bits = order.symbol_bits
+    in_prefix = np.int64(64) // np.int64(bits)
+    prefix = order.prefixes[left]
+    taken = np.int64(trainer.lengths[left])
+    if taken < in_prefix:
+        prefix |= order.prefixes[right] >> (np.uint64(taken) * bits)
+    order.prefixes[new] = prefix
+
+
+@njit
+def trainer_find_best(trainer: Trainer) -> int:
+    """Bring the pair to merge next to the top of the heap.
+
+    Writes heap and heap size: entries whose pair has lost occurrences sink to their present
+    count, or go where that is below the floor. Returns the pair's row in the table, int64, or -1
+    where the heap ran dry.
+    """
+    state = trainer.state
+    heap = trainer.heap
+    rows = trainer.table.rows
+    while state[HEAP_SIZE] > 0:
+        key = heap.keys[0]
+        slot = pair_table_find(trainer.table, key)
+        count = rows[slot, COUNT] if rows[slot, KEY] == key else np.int64(0)
+        if count == heap.counts[0]:
+            return slot
+        if count >= state[FLOOR]:
+            heap.counts[0] = count
+        else:
+            last = state[HEAP_SIZE] - np.int64(1)
+            heap.counts[0] = heap.counts[last]
+            heap.keys[0] = heap.keys[last]
+            state[HEAP_SIZE] = last
+        if state[HEAP_SIZE] > 0:
+            heap_sift_down(heap, trainer.order, np.int64(0), state[HEAP_SIZE])
+    return np.int64(-1)
+
+
+@njit
+def trainer_find_shortage(trainer: Trainer, key: int, length: int) -> int:
+    """Return the status that names the first structure without room for a merge, or PAUSED.
+
+    key : int64, the pair; length : int64, the length of its slice. Reads only.
+    """
+    state = trainer.state
+    births = np.int64(2) * min(length, state[N_TOKENS]) + np.int64(1)
+    if state[POOL_END] + np.int64(2) * length > np.int64(trainer.pool.shape[0]):
+        return np.int64(STATUS_POOL_FULL)
+    # Half-full tables keep probes short.
+    if np.int64(2) * (state[TABLE_FILL] + births) > np.int64(trainer.table.rows.shape[0]):
+        return np.int64(STATUS_TABLE_FULL)
+    if state[HEAP_SIZE] + births > np.int64(trainer.heap.counts.shape[0]):
+        return np.int64(STATUS_HEAP_FULL)
+    new_length = trainer.lengths[pair_left(key)] + trainer.lengths[pair_right(key)]
+    contents_end = trainer.order.offsets[state[N_TOKENS]]
+    if contents_end + np.int64(new_length) > np.int64(trainer.order.contents.shape[0]):
+        return np.int64(STATUS_CONTENTS_FULL)
+    return np.int64(STATUS_PAUSED)
+
+
+@njit
+def trainer_merge(trainer: Trainer, max_work: int) -> int:
+    """Merge pairs, the most frequent first, until all merges are done or something is in the way.
+
+    max_work : int64, pause once this many occurrences were looked at
+    Writes everything but the number of merges wanted, which is the length of trainer.merges.
+    Returns one of the statuses, int64. After STATUS_*_FULL the caller gives that structure more
+    room, after STATUS_DRY it lowers the floor, and calls again.
+    """
+    state = trainer.state
+    rows = trainer.table.rows
+    work = np.int64(0)
+    while state[N_MERGES] < np.int64(trainer.merges.shape[0]):
+        if work > max_work:
+            return np.int64(STATUS_PAUSED)
+        slot = trainer_find_best(trainer)
+        if slot < 0:
+            return np.int64(STATUS_DRY)
+        key = rows[slot, KEY]
+        first = rows[slot, FIRST]
+        length = rows[slot, LENGTH]
+        status = trainer_find_shortage(trainer, key, length)
+        if status != STATUS_PAUSED:
+            return status
+        done = state[N_MERGES]
+        trainer.merges[done, 0] = np.int32(pair_left(key))
+        trainer.merges[done, 1] = np.int32(pair_right(key))
+        trainer.merge_counts[done] = rows[slot, COUNT]
+        rows[slot, COUNT] = np.int64(0)
+        trainer_name_token(trainer, key)
+        n_merged = trainer_merge_occurrences(trainer, key, first, length)
+        if trainer_update_counts(trainer, key):
+            trainer_list_newborn(trainer, state[N_TOKENS], first, n_merged)
+        trainer_clear_neighbours(trainer)
+        state[N_TOKENS] += np.int64(1)
+        state[N_MERGES] = done + np.int64(1)
+        work += length + np.int64(64)
+    return np.int64(STATUS_FINISHED)

@@ -1,0 +1,250 @@
+"""Run the merging kernel: build its arrays, give it room where it asks for more, lower its floor.
+
+Nothing here decides which pair is merged; that is the kernel's, by count and tie rule alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbpe.arrays import Counts, Offsets
+from numbpe.errors import BudgetError
+from numbpe_kernels import training as kernel
+from numbpe_kernels.csr import csr_write_cells
+from numbpe_kernels.heap import PairHeap, TokenOrder, heap_order_all
+from numbpe_kernels.pair_counting import pairs_count, pairs_list, pairs_place, pairs_sketch
+from numbpe_kernels.pair_table import COUNT, PairTable, make_pair_table, pair_table_move
+
+WORK_PER_CALL = 1_500_000
+"""Occurrences that one kernel call looks at: some tens of milliseconds, so that a progress bar
+moves and Ctrl-C is answered."""
+
+MAX_CELLS = 2**31 - 1
+"""Occurrences are int32 numbers of cells."""
+
+SKETCH_BITS = 20
+
+
+@dataclass(frozen=True)
+class MergeResult:
+    """Merges in the order in which they were made.
+
+    pairs : (n, 2) int32, symbols: those of the alphabet first, then one for each merge
+    counts : (n,) int64, how often each pair stood in the corpus when it was merged
+    stopped_early : no pair was left before all merges that were asked for were made
+    """
+
+    pairs: NDArray[np.int32]
+    counts: Counts
+    stopped_early: bool
+
+
+def round_up_to_power(n: int) -> int:
+    """Return the smallest power of two that is at least ``n`` and at least 2."""
+    return 1 << max(1, (n - 1).bit_length())
+
+
+def estimate_merging_nbytes(n_cells: int, n_words: int, n_merges: int) -> int:
+    """Return an upper estimate of the bytes that merging takes beside the words themselves."""
+    n_cells += n_words + 1
+    pool = 4 * max(1 << 16, 3 * n_cells)
+    tables = 3 * 32 * round_up_to_power(min(4 * n_cells, 1 << 22)) // 2
+    return 4 * n_cells + pool + tables + 8 * n_words * 3 + 60 * n_merges + (8 << SKETCH_BITS)
+
+
+def build_weighted_cells(
+    contents: NDArray[np.uint8] | NDArray[np.int32], offsets: Offsets, counts: Counts
+) -> kernel.WeightedCells:
+    """Lay out words, the most frequent first, as the kernel wants them.
+
+    contents : symbols of all words; offsets : (n + 1,); counts : (n,) int64, positive
+    Raises BudgetError where there are more cells than an int32 can number.
+    """
+    lengths = np.diff(offsets)
+    # A word of one symbol holds no pair.
+    useful = np.flatnonzero(lengths > 1)
+    order = useful[np.argsort(-counts[useful], kind="stable")].astype(np.int64)
+    n_cells = int(lengths[order].sum()) + len(order) + 1
+    if n_cells > MAX_CELLS:
+        raise BudgetError(
+            f"cannot train on {len(order):,} distinct words of {n_cells:,} symbols in all: at most "
+            f"{MAX_CELLS:,} can be numbered; train on a sample, or use a pattern that cuts text "
+            "into shorter pieces"
+        )
+    cells = np.empty(n_cells, dtype=np.int32)
+    starts = np.empty(len(order), dtype=np.int64)
+    csr_write_cells(contents, offsets, order, cells, starts)
+    ordered = counts[order]
+    firsts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    run_starts = np.append(starts[firsts], n_cells).astype(np.int64)
+    run_starts[0] = 0
+    blocks = np.arange(0, n_cells, 1 << kernel.BLOCK_SHIFT, dtype=np.int64)
+    block_runs = (np.searchsorted(run_starts, blocks, side="right") - 1).astype(np.int32)
+    run_counts = ordered[firsts] if len(firsts) else np.zeros(1, dtype=np.int64)
+    return kernel.WeightedCells(cells, run_starts, run_counts, block_runs)
+
+
+class MergeRun:
+    """One training run over weighted words; ``advance`` makes some merges a call."""
+
+    def __init__(
+        self,
+        contents: NDArray[np.uint8] | NDArray[np.int32],
+        offsets: Offsets,
+        counts: Counts,
+        *,
+        n_merges: int,
+        tie_rule: int,
+        n_symbols: int = 256,
+        symbol_bits: int = 8,
+        min_frequency: int = 1,
+        max_cells: int | None = None,
+    ) -> None:
+        """Lay out the corpus.
+
+        contents, offsets, counts : see build_weighted_cells; symbols are 0 to n_symbols - 1
+        tie_rule : heap.TIE_SMALLEST_IDS or heap.TIE_GREATEST_SYMBOLS
+        min_frequency : pairs that stand less often are not merged
+        max_cells : the greatest length of a token in symbols
+        """
+        corpus = build_weighted_cells(contents, offsets, counts)
+        self.min_floor = max(1, min_frequency)
+        self.stopped_early = False
+        n_tokens = n_symbols + n_merges
+        prefixes = np.zeros(n_tokens + 1, dtype=np.uint64)
+        prefixes[:n_symbols] = np.arange(n_symbols, dtype=np.uint64) << np.uint64(64 - symbol_bits)
+        contents_of_tokens = np.zeros(n_symbols + 16 * n_merges + 64, dtype=np.int32)
+        contents_of_tokens[:n_symbols] = np.arange(n_symbols)
+        token_offsets = np.zeros(n_tokens + 2, dtype=np.int64)
+        token_offsets[: n_symbols + 1] = np.arange(n_symbols + 1)
+        lengths = np.ones(n_tokens + 1, dtype=np.int32)
+        state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
+        state[kernel.N_TOKENS] = n_symbols
+        state[kernel.MAX_CELLS] = MAX_CELLS if max_cells is None else max_cells
+        self.trainer = kernel.Trainer(
+            corpus=corpus,
+            lengths=lengths,
+            order=TokenOrder(
+                tie_rule, np.uint64(symbol_bits), prefixes, contents_of_tokens, token_offsets
+            ),
+            table=make_pair_table(2),
+            heap=PairHeap(np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)),
+            pool=np.empty(0, dtype=np.int32),
+            neighbours=np.zeros((n_tokens + 1, 4), dtype=np.int64),
+            touched=np.zeros((2, n_tokens + 1), dtype=np.int32),
+            merges=np.zeros((n_merges, 2), dtype=np.int32),
+            merge_counts=np.zeros(n_merges, dtype=np.int64),
+            state=state,
+        )
+        self._list_pairs(self._guess_floor())
+
+    @property
+    def n_merges(self) -> int:
+        """Merges made so far."""
+        return int(self.trainer.state[kernel.N_MERGES])
+
+    def advance(self) -> bool:
+        """Make some merges. Returns whether there are more to make."""
+        status = kernel.trainer_merge(self.trainer, WORK_PER_CALL)
+        if status == kernel.STATUS_FINISHED:
+            return False
+        if status == kernel.STATUS_DRY:
+            floor = int(self.trainer.state[kernel.FLOOR])
+            if floor <= self.min_floor:
+                self.stopped_early = True
+                return False
+            self._list_pairs(self._lower_floor(floor))
+        elif status != kernel.STATUS_PAUSED:
+            self._make_room(status)
+        return True
+
+    def finish(self, on_progress: Callable[[int], None] | None = None) -> MergeResult:
+        """Make all merges. ``on_progress`` is called now and then with the number made so far."""
+        while self.advance():
+            if on_progress is not None:
+                on_progress(self.n_merges)
+        n = self.n_merges
+        if on_progress is not None:
+            on_progress(n)
+        pairs = self.trainer.merges[:n].copy()
+        return MergeResult(pairs, self.trainer.merge_counts[:n].copy(), self.stopped_early)
+
+    def _guess_floor(self) -> int:
+        """Guess a little below the count that the last merge will have.
+
+        In natural text the count of the r-th merge falls about as total / (8 r), more slowly at
+        first. A guess too high costs a pass over the cells, one too low some memory.
+        """
+        corpus = self.trainer.corpus
+        total = int((np.diff(corpus.run_starts) * corpus.run_counts).sum())
+        n_merges = max(1, len(self.trainer.merges))
+        return max(self.min_floor, total // (100 * n_merges))
+
+    def _lower_floor(self, floor: int) -> int:
+        """Extrapolate from the merges that the old floor gave to the count of the last one."""
+        done = max(1, self.n_merges)
+        wanted = max(1, len(self.trainer.merges))
+        return max(self.min_floor, min(floor // 2, int(0.7 * floor * (done / wanted) ** 1.25)))
+
+    def _list_pairs(self, floor: int) -> None:
+        """List all pairs that stand at least ``floor`` times, in fresh structures."""
+        trainer = self.trainer
+        state = trainer.state
+        bits = min(26, max(SKETCH_BITS, len(trainer.corpus.cells).bit_length() - 3))
+        sketch = np.zeros(1 << bits, dtype=np.int64)
+        shift = np.uint64(64 - bits)
+        pairs_sketch(trainer.corpus, trainer.lengths, sketch, shift)
+        n_slots = 1 << 14
+        while True:
+            counted = make_pair_table(n_slots)
+            n_rows = pairs_count(
+                trainer.corpus, trainer.lengths, sketch, shift, floor,
+                int(state[kernel.MAX_CELLS]), counted,
+            )  # fmt: skip
+            if n_rows >= 0:
+                break
+            n_slots *= 4
+        n_pairs = int((counted.rows[:, COUNT] >= floor).sum())
+        table = make_pair_table(round_up_to_power(max(1 << 14, 6 * n_pairs)))
+        pair_table_move(counted, table, floor)
+        del counted
+        heap_size = max(1 << 14, 3 * n_pairs)
+        heap = PairHeap(np.zeros(heap_size, dtype=np.int64), np.zeros(heap_size, dtype=np.int64))
+        n_entries, pool_end = pairs_place(table, heap)
+        n_cells = len(trainer.corpus.cells)
+        pool_size = max(2 * pool_end, 2 * n_cells, 1 << 12)
+        pool = trainer.pool if len(trainer.pool) >= pool_size else np.empty(pool_size, np.int32)
+        pairs_list(trainer.corpus, trainer.lengths, sketch, shift, floor, table, pool)
+        heap_order_all(heap, trainer.order, n_entries)
+        state[kernel.HEAP_SIZE] = n_entries
+        state[kernel.TABLE_FILL] = n_entries
+        state[kernel.POOL_END] = pool_end
+        state[kernel.FLOOR] = floor
+        self.trainer = trainer._replace(table=table, heap=heap, pool=pool)
+
+    def _make_room(self, status: int) -> None:
+        """Give the structure that a kernel status names more room."""
+        trainer = self.trainer
+        floor = int(trainer.state[kernel.FLOOR])
+        if status == kernel.STATUS_POOL_FULL:
+            used = len(trainer.pool)
+            self._list_pairs(floor)
+            if len(self.trainer.pool) == used and self.trainer.state[kernel.POOL_END] > used // 2:
+                pool = np.concatenate([self.trainer.pool, np.empty(used, dtype=np.int32)])
+                self.trainer = self.trainer._replace(pool=pool)
+        elif status == kernel.STATUS_TABLE_FULL:
+            alive = int((trainer.table.rows[:, COUNT] >= floor).sum())
+            grown = make_pair_table(round_up_to_power(max(8 * alive, 1 << 14)))
+            trainer.state[kernel.TABLE_FILL] = pair_table_move(trainer.table, grown, floor)
+            self.trainer = trainer._replace(table=grown)
+        elif status == kernel.STATUS_HEAP_FULL:
+            counts = np.concatenate([trainer.heap.counts, np.zeros_like(trainer.heap.counts)])
+            keys = np.concatenate([trainer.heap.keys, np.zeros_like(trainer.heap.keys)])
+            self.trainer = trainer._replace(heap=PairHeap(counts, keys))
+        elif status == kernel.STATUS_CONTENTS_FULL:
+            contents = np.concatenate([trainer.order.contents, trainer.order.contents])
+            self.trainer = trainer._replace(order=trainer.order._replace(contents=contents))
+        else:
+            raise AssertionError(f"the merging kernel returned an unknown status {status}")

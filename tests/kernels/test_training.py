@@ -1,0 +1,151 @@
+"""The merging kernel against the plain trainer that recounts every pair at every step."""
+
+import random
+
+import numpy as np
+import pytest
+
+from numbpe import merging, reference
+from numbpe_kernels import heap, training
+from numbpe_kernels.heap import TIE_GREATEST_SYMBOLS, TIE_SMALLEST_IDS
+
+TIE_RULES = {"greatest_bytes": TIE_GREATEST_SYMBOLS, "smallest_ids": TIE_SMALLEST_IDS}
+
+
+def run_kernel(words, n_merges, tie, **options):
+    """Merge words given as {symbols: count}; returns what reference.train_symbols returns."""
+    symbol_type = np.uint8 if options.get("symbol_bits", 8) == 8 else np.int32
+    contents = np.array([s for word in words for s in word], dtype=symbol_type)
+    offsets = np.zeros(len(words) + 1, dtype=np.int64)
+    np.cumsum([len(word) for word in words], out=offsets[1:])
+    counts = np.array(list(words.values()), dtype=np.int64)
+    run = merging.MergeRun(
+        contents, offsets, counts, n_merges=n_merges, tie_rule=TIE_RULES[tie], **options
+    )
+    result = run.finish()
+    pairs = [(int(left), int(right)) for left, right in result.pairs]
+    return list(zip(pairs, result.counts.tolist(), strict=True)), result.stopped_early
+
+
+def make_random_words(seed):
+    """Words over a small alphabet, so that runs, overlaps and ties are everywhere."""
+    rng = random.Random(seed)
+    alphabet = rng.sample(range(256), rng.randint(1, 6))
+    words = {}
+    for _ in range(rng.randint(1, 25)):
+        word = tuple(rng.choice(alphabet) for _ in range(rng.randint(1, 24)))
+        words[word] = rng.choice([1, 1, 1, 2, 3, rng.randint(1, 40)])
+    return words
+
+
+@pytest.mark.parametrize("tie", TIE_RULES)
+def test_trainer_merge__random_corpora(tie):
+    """Truth: reference.train_symbols on 500 seeded corpora for each tie rule."""
+    for seed in range(500):
+        words = make_random_words(seed)
+        expected = reference.train_symbols(words, 40, tie=tie)
+        actual, stopped_early = run_kernel(words, 40, tie)
+        assert actual == expected, f"seed {seed}"
+        assert stopped_early == (len(expected) < 40)
+
+
+@pytest.mark.parametrize("floor", [1, 2, 5, 1000])
+def test_trainer_merge__floor(monkeypatch, floor):
+    """Truth: reference.train_symbols; the floor that the run begins with changes nothing."""
+    monkeypatch.setattr(merging.MergeRun, "_guess_floor", lambda run: floor)
+    for seed in range(60):
+        words = make_random_words(seed)
+        expected = reference.train_symbols(words, 30, tie="greatest_bytes")
+        assert run_kernel(words, 30, "greatest_bytes")[0] == expected, f"seed {seed}"
+
+
+def test_trainer_merge__short_pauses(monkeypatch):
+    """Truth: reference.train_symbols; a run that is paused after every merge gives the same."""
+    monkeypatch.setattr(merging, "WORK_PER_CALL", 0)
+    for seed in range(30):
+        words = make_random_words(seed)
+        expected = reference.train_symbols(words, 30, tie="smallest_ids")
+        assert run_kernel(words, 30, "smallest_ids")[0] == expected, f"seed {seed}"
+
+
+def test_trainer_merge__limits():
+    """Truth: reference.train_symbols with min_frequency and max_length."""
+    for seed in range(60):
+        words = make_random_words(seed)
+        limits = {"min_frequency": seed % 5, "max_length": 2 + seed % 4}
+        expected = reference.train_symbols(words, 40, tie="greatest_bytes", **limits)
+        actual, _ = run_kernel(
+            words, 40, "greatest_bytes",
+            min_frequency=limits["min_frequency"], max_cells=limits["max_length"],
+        )  # fmt: skip
+        assert actual == expected, f"seed {seed}"
+
+
+def test_trainer_merge__any_alphabet():
+    """Truth: reference.train_symbols over numbers beyond a byte, as code points are."""
+    for seed in range(40):
+        rng = random.Random(seed)
+        words = {
+            tuple(1000 * s + rng.randint(0, 1) for s in word): count
+            for word, count in make_random_words(seed).items()
+        }
+        options = {"n_symbols": 256_001}
+        expected = reference.train_symbols(words, 20, tie="greatest_bytes", **options)
+        actual, _ = run_kernel(words, 20, "greatest_bytes", symbol_bits=32, **options)
+        assert actual == expected, f"seed {seed}"
+
+
+def test_trainer_merge__interpreted(monkeypatch):
+    """Truth: the compiled kernel; the same functions run as plain Python give the same."""
+    for name, value in list(vars(training).items()):
+        if hasattr(value, "py_func") and name.startswith(("trainer_", "cells_")):
+            monkeypatch.setattr(training, name, value.py_func)
+    for seed in range(5):
+        words = make_random_words(seed)
+        expected = reference.train_symbols(words, 20, tie="greatest_bytes")
+        assert run_kernel(words, 20, "greatest_bytes")[0] == expected, f"seed {seed}"
+
+
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        # Occurrences that touch: after (e, d) the pair (ed, ed) stands in "eded".
+        ({b"eded": 3, b"de": 1}, [(b"e", b"d", 6), (b"ed", b"ed", 3), (b"d", b"e", 1)]),
+        # Overlapping pairs all count, but merge from the left without overlap.
+        ({b"aaaa": 5, b"aaa": 3, b"aab": 2}, [(b"a", b"a", 23)]),
+        ({b"aa": 3_000_000_000, b"bc": 5}, [(b"a", b"a", 3_000_000_000), (b"b", b"c", 5)]),
+        (
+            {b"the": 6_000_000_000, b"cat": 10},
+            [(b"t", b"h", 6_000_000_000), (b"th", b"e", 6_000_000_000)],
+        ),
+        # A word with more symbols than 16 bits can number.
+        ({b"ab" * 40_000: 1}, [(b"a", b"b", 40_000), (b"ab", b"ab", 39_999)]),
+    ],
+)
+def test_trainer_merge__known_answers(words, expected):
+    """Truth: hand-computed; cases 1, 2, 4, 5 and 23 of public trainers' faults."""
+    symbols = {tuple(word): count for word, count in words.items()}
+    merges, _ = run_kernel(symbols, len(expected), "greatest_bytes")
+    strings = [bytes([byte]) for byte in range(256)]
+    actual = []
+    for (left, right), count in merges:
+        actual.append((strings[left], strings[right], count))
+        strings.append(strings[left] + strings[right])
+    assert actual == expected
+
+
+def test_token_compare__strings():
+    """Truth: Python's comparison of byte strings, with common prefixes and zero bytes."""
+    rng = random.Random(7)
+    strings = [bytes(rng.choice(b"\0a") for _ in range(rng.randint(1, 12))) for _ in range(60)]
+    contents = np.array([b for s in strings for b in s], dtype=np.int32)
+    offsets = np.zeros(len(strings) + 1, dtype=np.int64)
+    np.cumsum([len(s) for s in strings], out=offsets[1:])
+    prefixes = np.array(
+        [int.from_bytes(s[:8].ljust(8, b"\0"), "big") for s in strings], dtype=np.uint64
+    )
+    order = heap.TokenOrder(TIE_GREATEST_SYMBOLS, np.uint64(8), prefixes, contents, offsets)
+    for compare in (heap.token_compare, heap.token_compare.py_func):
+        for i, one in enumerate(strings):
+            for j, other in enumerate(strings):
+                assert compare(order, i, j) == (one > other) - (one < other)
