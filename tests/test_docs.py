@@ -1,0 +1,125 @@
+"""README, changelog and help texts: what they say can be done, can be done."""
+
+import argparse
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import numbpe
+from numbpe import cli
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def find_marked_command(name: str) -> str:
+    match = re.search(rf"<!-- command:{name} -->\n```\n(.*)\n```\n", README)
+    assert match, f"README.md has no command:{name} of one line"
+    return match[1]
+
+
+def find_code_blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def find_examples(text: str) -> list[list[str]]:
+    """Return the arguments of each ``numbpe ...`` command in a text, pipes before it left out."""
+    return [
+        shlex.split(line) for line in re.findall(r"(?:^|\$|\|) *numbpe (.+)$", text, re.MULTILINE)
+    ]
+
+
+def list_sub_commands() -> dict[str, argparse.ArgumentParser]:
+    for action in cli.make_parser()._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    raise AssertionError("the command line has no sub-commands")
+
+
+def test_version__is_the_same_everywhere_and_has_a_changelog_entry() -> None:
+    """Truth: pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert numbpe.__version__ == project["version"]
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## {re.escape(numbpe.__version__)}\b", changelog, re.MULTILINE)
+
+
+def test_readme__links_and_map_lead_to_files() -> None:
+    """Truth: the files of the repository."""
+    links = re.findall(r"\]\((?!https?:|#)([^)]+)\)", README)
+    folders = re.findall(r"^\| `((?:src|kernels|scripts|tests)/[^`]*)`", README, re.MULTILINE)
+    assert links
+    assert folders
+    missing = [path for path in [*links, *folders] if not (ROOT / path).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", ["train", "test"])
+def test_readme_commands__name_what_is_in_a_fresh_clone(name: str) -> None:
+    """Truth: the files of the repository and the extras of pyproject.toml."""
+    command = find_marked_command(name)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for extra in re.findall(r"\.\[(\w+)\]", command):
+        assert extra in project["optional-dependencies"]
+    for path in re.findall(r"(?<= )(?:scripts|data|tests)/[\w./]+", command):
+        assert (ROOT / path).is_file()
+    environments = {part.split("/")[0] for part in re.findall(r"\.venv[\w/.-]*", command)}
+    assert len(environments) == 1
+
+
+def test_readme_main_command__trains_on_the_sample_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Truth: the README; a vocabulary of the size that the command asks for."""
+    monkeypatch.chdir(ROOT)
+    arguments = shlex.split(find_marked_command("train").split("scripts/train.py", 1)[1])
+    assert cli.main(["train", *arguments, "--output", str(tmp_path), "--json", "--quiet"]) == 0
+    assert '"vocab_size": 4000' in capsys.readouterr().out
+    written = sorted(path.name for path in tmp_path.iterdir())
+    assert written == ["austen.json", "austen_merges.pkl", "austen_vocab.pkl"]
+
+
+def test_readme_command_lines__are_understood() -> None:
+    """Truth: the parser of the command line."""
+    examples = [
+        example for block in find_code_blocks("console") for example in find_examples(block)
+    ]
+    assert len(examples) >= 3
+    for example in examples:
+        cli.make_parser().parse_args(example)
+
+
+def test_readme_snippets__run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Truth: the snippets' own assertions."""
+    (tmp_path / "data").symlink_to(ROOT / "data", target_is_directory=True)
+    monkeypatch.chdir(tmp_path)
+    snippets = find_code_blocks("python")
+    assert snippets
+    for snippet in snippets:
+        code = compile(snippet, "README.md", "exec")
+        exec(code, {"__name__": "readme"})  # noqa: S102 - the README is our own
+
+
+@pytest.mark.parametrize("name", list_sub_commands())
+def test_sub_commands__have_help_with_examples_that_are_understood(name: str) -> None:
+    """Truth: the habit that every --help shows how; the parser itself reads the examples."""
+    parser = list_sub_commands()[name]
+    assert f"numbpe {name}" in README
+    assert parser.description
+    examples = find_examples(parser.epilog or "")
+    assert any(example[0] == name for example in examples)
+    for example in examples:
+        cli.make_parser().parse_args(example)
+    bare = [action.dest for action in parser._actions if not action.help]
+    assert bare == []
+
+
+def test_readme__names_no_sub_command_that_does_not_exist() -> None:
+    """Truth: the parser of the command line."""
+    named = {
+        example[0] for block in find_code_blocks("console") for example in find_examples(block)
+    }
+    assert named <= set(list_sub_commands())
