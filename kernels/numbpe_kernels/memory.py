@@ -1,0 +1,147 @@
+"""Loads of several bytes at once, and bit tricks on them.
+
+Each function here is plain Python, so that it works under ``NUMBA_DISABLE_JIT=1`` and in a kernel's
+``py_func``; compiled code gets the LLVM instruction that :func:`numba.extending.overload` ties to it.
+Words are read as the machine stores them; kernels that look at single bytes of a word assume that
+the lowest byte comes first, as it does on x86-64 and ARM64.
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic, overload
+from numpy.typing import NDArray
+
+
+def load_u64(array: NDArray[np.uint8], index: int) -> np.uint64:
+    """Return the 8 bytes ``array[index : index + 8]`` as one uint64, lowest byte first.
+
+    array : (n,) uint8, C-contiguous
+    index : int64 or uint64, 0 <= index <= n - 8; need not be a multiple of 8
+    Reads only. Undefined outside the array.
+    """
+    return np.uint64(int.from_bytes(array[int(index) : int(index) + 8].tobytes(), "little"))
+
+
+def count_trailing_zeros(word: np.uint64) -> int:
+    """Return how many zero bits stand below the lowest set bit of a uint64; 64 if there is none."""
+    value = int(word)
+    return (value & -value).bit_length() - 1 if value else 64
+
+
+@intrinsic
+def _load_u64(typing_context: Any, array: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        structure = context.make_array(array)(context, builder, arguments[0])
+        position = context.cast(builder, arguments[1], index, types.intp)
+        address = builder.gep(structure.data, [position])
+        return builder.load(builder.bitcast(address, ir.IntType(64).as_pointer()), align=1)
+
+    return types.uint64(array, index), generate
+
+
+@overload(load_u64)
+def _overload_load_u64(array: Any, index: Any) -> Any:
+    def load(array: Any, index: Any) -> Any:
+        return _load_u64(array, index)  # type: ignore[call-arg]
+
+    is_bytes = isinstance(array, types.Array) and array.dtype == types.uint8
+    return load if is_bytes and isinstance(index, types.Integer) else None
+
+
+@intrinsic
+def _count_trailing_zeros(typing_context: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), generate
+
+
+@overload(count_trailing_zeros)
+def _overload_count_trailing_zeros(word: Any) -> Any:
+    def count(word: Any) -> Any:
+        return _count_trailing_zeros(word)  # type: ignore[call-arg]
+
+    return count if word == types.uint64 else None
+
+
+def mask_block(
+    text: NDArray[np.uint8], index: int, fold: np.uint8, low: np.uint8, span: np.uint8
+) -> np.uint64:
+    """Return one bit for each of 64 bytes: whether ``low <= (byte | fold) <= low + span``.
+
+    text : (n,) uint8, C-contiguous; index : int64, 0 <= index <= n - 64, of any alignment
+    fold, low, span : uint8; fold 0x20 maps A-Z onto a-z
+    Bit i belongs to byte ``index + i``. The result passes an opaque barrier: without it LLVM takes
+    the algebra on masks back into vector registers, which is three times slower.
+    """
+    block = text[int(index) : int(index) + 64] | np.uint8(fold)
+    hits = (block >= low) & (block.astype(np.int64) <= int(low) + int(span))
+    return np.uint64(int.from_bytes(np.packbits(hits, bitorder="little").tobytes(), "little"))
+
+
+def prefetch(array: NDArray[np.uint64], row: int) -> None:
+    """Ask for the cache line of ``array[row]``, a row of a (m, k) array; changes nothing."""
+
+
+@intrinsic
+def _mask_block(typing_context: Any, text: Any, index: Any, fold: Any, low: Any, span: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        block_type = ir.VectorType(ir.IntType(8), 64)
+        structure = context.make_array(text)(context, builder, arguments[0])
+        position = context.cast(builder, arguments[1], index, types.intp)
+        address = builder.gep(structure.data, [position])
+        block = builder.load(builder.bitcast(address, block_type.as_pointer()), align=1)
+
+        def spread(byte: Any) -> Any:
+            first = ir.IntType(32)(0)
+            one = builder.insert_element(ir.Constant(block_type, ir.Undefined), byte, first)
+            lanes = ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
+            return builder.shuffle_vector(one, ir.Constant(block_type, ir.Undefined), lanes)
+
+        folded = builder.or_(block, spread(arguments[2]))
+        above = builder.sub(folded, spread(arguments[3]))
+        hits = builder.icmp_unsigned("<=", above, spread(arguments[4]))
+        mask = builder.bitcast(hits, ir.IntType(64))
+        barrier = ir.FunctionType(ir.IntType(64), [ir.IntType(64)])
+        return builder.asm(barrier, "", "=r,0", [mask], False)
+
+    return types.uint64(text, index, types.uint8, types.uint8, types.uint8), generate
+
+
+@overload(mask_block)
+def _overload_mask_block(text: Any, index: Any, fold: Any, low: Any, span: Any) -> Any:
+    def mask(text: Any, index: Any, fold: Any, low: Any, span: Any) -> Any:
+        return _mask_block(text, index, fold, low, span)
+
+    return mask
+
+
+@intrinsic
+def _prefetch(typing_context: Any, array: Any, row: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        structure = context.make_array(array)(context, builder, arguments[0])
+        position = context.cast(builder, arguments[1], row, types.intp)
+        row_nbytes = builder.extract_value(structure.strides, 0)
+        byte_pointer = ir.IntType(8).as_pointer()
+        base = builder.bitcast(structure.data, byte_pointer)
+        address = builder.gep(base, [builder.mul(position, row_nbytes)])
+        integer = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte_pointer, integer, integer, integer])
+        function = builder.module.globals.get("llvm.prefetch.p0") or ir.Function(
+            builder.module, kind, "llvm.prefetch.p0"
+        )
+        builder.call(function, [address, integer(0), integer(3), integer(1)])
+        return context.get_dummy_value()
+
+    return types.none(array, row), generate
+
+
+@overload(prefetch)
+def _overload_prefetch(array: Any, row: Any) -> Any:
+    def touch(array: Any, row: Any) -> Any:
+        _prefetch(array, row)
+
+    return touch

@@ -1,0 +1,23 @@
+"""What tests share: where the reference data lies, and seeded randomness."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of reference data, which is not part of the repository: ``../shared/data``."""
+    folder = REPOSITORY.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no reference data: the folder {folder} does not exist")
+    return folder
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A random generator that gives the same numbers in every run."""
+    return np.random.default_rng(20_260_101)
