@@ -89,21 +89,20 @@ def _report_error(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         _print_to_stderr("numbpe: interrupted; nothing was written")
         return EXIT_INTERRUPTED
-    code = EXIT_DATA
+    _print_to_stderr("numbpe: error: " + " ".join(_describe_error(error).split()))
+    return EXIT_USAGE if isinstance(error, ArgumentError) else EXIT_DATA
+
+
+def _describe_error(error: BaseException) -> str:
     if isinstance(error, NumbpeError):
-        message = str(error)
-        code = EXIT_USAGE if isinstance(error, ArgumentError) else EXIT_DATA
-    elif isinstance(error, OSError) and error.strerror:
+        return str(error)
+    if isinstance(error, OSError):
+        # Python's own errors have parts; those worded by numbpe are a sentence.
         place = "" if error.filename is None else f"{error.filename!r}: "
-        message = f"{place}{error.strerror}"
-    elif isinstance(error, MemoryError):
-        message = f"out of memory: {error}; give a bound such as --memory 4GiB"
-    else:
-        message = (
-            f"unexpected {type(error).__name__}: {error}; --debug shows where. Please report it"
-        )
-    _print_to_stderr("numbpe: error: " + " ".join(message.split()))
-    return code
+        return f"{place}{error.strerror}" if error.strerror else str(error)
+    if isinstance(error, MemoryError):
+        return f"out of memory: {error or 'no more can be had'}; give a bound such as --memory 4GiB"
+    return f"unexpected {type(error).__name__}: {error}; --debug shows where. Please report it"
 
 
 def _print_to_stderr(*lines: str) -> None:

@@ -86,15 +86,16 @@ def write_results(
 
     staging = Path(tempfile.mkdtemp(prefix=".numbpe-", dir=folder))
     try:
-        save_pickles(tokenizer, staging / f"{name}_vocab.pkl", staging / f"{name}_merges.pkl")
-        paths = {"vocab": folder / f"{name}_vocab.pkl", "merges": folder / f"{name}_merges.pkl"}
-        for form in FORMATS:
-            if form not in formats:
-                continue
-            file_name = name if form == "gpt2" else f"{name}.{form}"
-            tokenizer.save(staging / file_name)
-            paths[form] = folder / file_name
-        _move_files(staging, folder)
+        with _naming_final_paths(staging, folder):
+            save_pickles(tokenizer, staging / f"{name}_vocab.pkl", staging / f"{name}_merges.pkl")
+            paths = {"vocab": folder / f"{name}_vocab.pkl", "merges": folder / f"{name}_merges.pkl"}
+            for form in FORMATS:
+                if form not in formats:
+                    continue
+                file_name = f"{name}/" if form == "gpt2" else f"{name}.{form}"
+                tokenizer.save(f"{staging}/{file_name}")
+                paths[form] = folder / file_name
+            _move_files(staging, folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return paths
@@ -102,9 +103,26 @@ def write_results(
 
 def _move_files(source: Path, target: Path) -> None:
     """Rename all files below ``source`` into ``target``, over older ones of the same name."""
+    from numbpe.formats.gpt2 import ADDED_TOKENS_NAME
+
     for path in sorted(source.rglob("*")):
         destination = target / path.relative_to(source)
         if path.is_dir():
             destination.mkdir(exist_ok=True)
+            # Special tokens of an older vocabulary would be taken for this one's.
+            if not (path / ADDED_TOKENS_NAME).exists():
+                (destination / ADDED_TOKENS_NAME).unlink(missing_ok=True)
         else:
             os.replace(path, destination)
+
+
+@contextlib.contextmanager
+def _naming_final_paths(staging: Path, folder: Path) -> Iterator[None]:
+    """Let an OSError about a file in ``staging`` name the file that it was to become."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or not str(error.filename).startswith(str(staging)):
+            raise
+        final = str(error.filename).replace(str(staging), str(folder), 1)
+        raise type(error)(error.errno, f"cannot write: {error.strerror}", final) from error

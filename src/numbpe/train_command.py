@@ -2,17 +2,26 @@
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numbpe.errors import ArgumentError
-from numbpe.outputs import FORMATS, check_name, choose_name, reserve_folder, write_results
+from numbpe.outputs import (
+    FORMATS,
+    STANDARD_INPUT,
+    check_name,
+    choose_name,
+    reserve_folder,
+    write_results,
+)
 from numbpe.progress import Progress
 from numbpe.sizes import parse_nbytes
 from numbpe.summary import TrainingSummary
 
 if TYPE_CHECKING:
     from numbpe.counting import WordCounts
+    from numbpe.sources import Source
 
 DEFAULT_PATTERN = "gpt2"
 DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>",)
@@ -93,7 +102,17 @@ def _choose_source(arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
         "errors": arguments.errors,
         "progress": Progress(enabled=not arguments.quiet),
     }
-    return counts or arguments.input, options
+    return _find_files(arguments.input) if counts is None else counts, options
+
+
+def _find_files(inputs: Sequence[str]) -> "Source":
+    """Return the files that inputs stand for, in a form that cannot be taken for a list of texts."""
+    from numbpe.sources import resolve_source
+
+    paths = [path for item in inputs for path in resolve_source(item).paths or ()]
+    if all(path == STANDARD_INPUT for path in paths):
+        return STANDARD_INPUT
+    return [path if path == STANDARD_INPUT else Path(path) for path in paths]
 
 
 def _load_counts(path: str) -> "WordCounts":
