@@ -5,4 +5,4 @@ import sys
 from numbpe.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main(["train", *sys.argv[1:]], program="train.py"))
+    sys.exit(main(["train", *sys.argv[1:]]))
