@@ -77,7 +77,7 @@ class _SourceFolder(_PackageStamp, _RememberedPath, caching.InTreeCacheLocator):
 
 
 class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = [_ChosenFolder, _UserFolder, _SourceFolder]
+    _locator_classes = (_ChosenFolder, _UserFolder, _SourceFolder)
 
 
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
@@ -100,7 +100,7 @@ def njit(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Res
     Under ``NUMBA_DISABLE_JIT=1`` the function is returned as it is. Typed as the identity, so that
     type checkers see a kernel's own signature.
     """
-    dispatcher: Any = numba.njit(nogil=True)(function)
+    dispatcher: Any = numba.njit(nogil=True, _nrt=False)(function)
     if not config.DISABLE_JIT:
         try:
             dispatcher._cache = _KernelCache(function)

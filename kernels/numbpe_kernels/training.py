@@ -23,7 +23,6 @@ from numbpe_kernels._jit import njit
 from numbpe_kernels.heap import PairHeap, TokenOrder, heap_sift_down, heap_sift_up
 from numbpe_kernels.pair_table import (
     COUNT,
-    EMPTY_KEY,
     FIRST,
     KEY,
     LENGTH,
@@ -123,8 +122,7 @@ def cells_run_at(corpus: WeightedCells, position: int, run: int) -> int:
     Reads only. O(1) but for blocks with many runs.
     """
     block_run = np.int64(corpus.block_runs[position >> np.int64(BLOCK_SHIFT)])
-    if block_run > run:
-        run = block_run
+    run = max(run, block_run)
     while corpus.run_starts[run + np.int64(1)] <= position:
         run += np.int64(1)
     return run

@@ -15,7 +15,7 @@ from numbpe_kernels import training as kernel
 from numbpe_kernels.csr import csr_write_cells
 from numbpe_kernels.heap import PairHeap, TokenOrder, heap_order_all
 from numbpe_kernels.pair_counting import pairs_count, pairs_list, pairs_place, pairs_sketch
-from numbpe_kernels.pair_table import COUNT, PairTable, make_pair_table, pair_table_move
+from numbpe_kernels.pair_table import COUNT, make_pair_table, pair_table_move
 
 WORK_PER_CALL = 1_500_000
 """Occurrences that one kernel call looks at: some tens of milliseconds, so that a progress bar

@@ -3,6 +3,7 @@
 Tests and benchmarks compare against this module. It shares no code with what it checks.
 """
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -66,7 +67,7 @@ def count_pairs(words: Mapping[tuple[int, ...], int]) -> Counter[tuple[int, int]
     """Return how often each pair of adjacent symbols stands in ``words``; overlaps all count."""
     pairs: Counter[tuple[int, int]] = Counter()
     for word, count in words.items():
-        for pair in zip(word, word[1:], strict=False):
+        for pair in itertools.pairwise(word):
             pairs[pair] += count
     return pairs
 
@@ -159,7 +160,7 @@ def encode_word(word: bytes, merges: Sequence[Merge]) -> list[bytes]:
     while len(tokens) > 1:
         rank, place = min(
             (ranks.get(pair, len(ranks)), i)
-            for i, pair in enumerate(zip(tokens, tokens[1:], strict=False))
+            for i, pair in enumerate(itertools.pairwise(tokens))
         )
         if rank == len(ranks):
             break
