@@ -7,11 +7,17 @@ from numbpe.errors import ArgumentError, shorten_value
 from numbpe.recipes import N_BYTES, RECIPES
 
 
-def check_special_tokens(special_tokens: Iterable[str] | None) -> tuple[str, ...]:
-    """Return ``special_tokens`` as a tuple.
+def check_special_tokens(special_tokens: Iterable[str | bytes] | None) -> tuple[str, ...]:
+    """Return ``special_tokens`` as a tuple, in the order given, which fixes their ids.
 
-    Raises ArgumentError for one that is no str, is empty, stands twice or holds an unpaired
-    surrogate, and for a bare str, whose letters would each become a special token.
+    Raises:
+        ArgumentError: one that is no str (or UTF-8 bytes), is empty, stands twice or holds an
+            unpaired surrogate; a bare str, whose letters would each become a special token; a set,
+            which has no order; anything else that is no list.
+
+    Example:
+        >>> check_special_tokens(["<|endoftext|>", b"<pad>"])
+        ('<|endoftext|>', '<pad>')
     """
     if special_tokens is None:
         return ()
@@ -20,19 +26,40 @@ def check_special_tokens(special_tokens: Iterable[str] | None) -> tuple[str, ...
             f"special_tokens must be a list of str, not {shorten_value(special_tokens)}; "
             f"write [{shorten_value(special_tokens)}]"
         )
-    checked: list[str] = []
-    seen: set[str] = set()
-    for token in special_tokens:
-        if not isinstance(token, str):
-            raise ArgumentError(f"a special token must be a str, not {shorten_value(token)}")
-        if not token:
-            raise ArgumentError("a special token is empty; leave it out or give it some text")
-        if token in seen:
-            raise ArgumentError(f"the special token {shorten_value(token)} is given twice")
-        encode_special_token(token)
-        seen.add(token)
-        checked.append(token)
-    return tuple(checked)
+    if isinstance(special_tokens, (set, frozenset)) or not isinstance(special_tokens, Iterable):
+        raise ArgumentError(
+            "special_tokens must be a list of str, whose order fixes their ids, not the "
+            f"{type(special_tokens).__name__} {shorten_value(special_tokens)}; "
+            'write ["<|endoftext|>"], or [] for none'
+        )
+    positions: dict[str, int] = {}
+    for position, value in enumerate(special_tokens):
+        token = _decode_special_token(value, position)
+        if token in positions:
+            raise ArgumentError(
+                f"the special token {shorten_value(token)} is given twice, as special_tokens"
+                f"[{positions[token]}] and [{position}]; give it once"
+            )
+        positions[token] = position
+    return tuple(positions)
+
+
+def _decode_special_token(value: object, position: int) -> str:
+    where = f"special_tokens[{position}]"
+    if not isinstance(value, (str, bytes)):
+        raise ArgumentError(
+            f"{where} is {shorten_value(value)}, of type {type(value).__name__}; "
+            "a special token must be a str"
+        )
+    if not value:
+        raise ArgumentError(f"{where} is empty; leave it out or give it some text")
+    if isinstance(value, str):
+        encode_special_token(value)
+        return value
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ArgumentError(f"{where} is {shorten_value(value)}, which is not UTF-8") from None
 
 
 def encode_special_token(token: str) -> bytes:
