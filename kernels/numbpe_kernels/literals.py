@@ -14,6 +14,7 @@ from numbpe_kernels.memory import count_trailing_zeros, load_u64
 
 _LOW_BITS = np.uint64(0x0101010101010101)
 _HIGH_BITS = np.uint64(0x8080808080808080)
+_SEVEN_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
 
 
 class Literals(NamedTuple):
@@ -64,16 +65,16 @@ def _skip_to_byte(text: NDArray[np.uint8], byte: np.uint64, start: int, stop: in
     pattern = byte * _LOW_BITS
     position = start
     while position < stop:
-        # A byte equal to the wanted one becomes zero, and zero bytes get their high bit set; the
-        # lowest bit set is exact, higher ones may be false (a borrow), which is why it is searched.
+        # Bytes equal to the wanted one become zero; adding 0x7F to the low 7 bits of a byte sets its
+        # high bit unless they are zero, and nothing carries over to the next byte.
         x0 = load_u64(text, position) ^ pattern
         x1 = load_u64(text, position + 8) ^ pattern
         x2 = load_u64(text, position + 16) ^ pattern
         x3 = load_u64(text, position + 24) ^ pattern
-        z0 = (x0 - _LOW_BITS) & ~x0
-        z1 = (x1 - _LOW_BITS) & ~x1
-        z2 = (x2 - _LOW_BITS) & ~x2
-        z3 = (x3 - _LOW_BITS) & ~x3
+        z0 = ~(((x0 & _SEVEN_BITS) + _SEVEN_BITS) | x0)
+        z1 = ~(((x1 & _SEVEN_BITS) + _SEVEN_BITS) | x1)
+        z2 = ~(((x2 & _SEVEN_BITS) + _SEVEN_BITS) | x2)
+        z3 = ~(((x3 & _SEVEN_BITS) + _SEVEN_BITS) | x3)
         if (z0 | z1 | z2 | z3) & _HIGH_BITS != np.uint64(0):
             for zeros in (z0, z1, z2, z3):
                 if zeros & _HIGH_BITS != np.uint64(0):
