@@ -1,0 +1,28 @@
+"""The letters that stand for bytes in tokenizer.json, vocab.json and merges.txt.
+
+Those formats hold text, so each byte is written as one printable character: a byte that is a
+printable character of Latin-1 as itself, the 68 others, in order, as U+0100 and on.
+(``bytes_to_unicode`` of https://github.com/openai/gpt-2/blob/master/src/encoder.py.)
+"""
+
+from typing import Final
+
+_PRINTABLE: Final = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+
+
+def _list_letters() -> str:
+    others = [byte for byte in range(256) if byte not in _PRINTABLE]
+    return "".join(
+        chr(byte) if byte in _PRINTABLE else chr(0x100 + others.index(byte)) for byte in range(256)
+    )
+
+
+LETTERS: Final = _list_letters()
+"""The letter of byte b is ``LETTERS[b]``."""
+
+_TRANSLATION: Final = {byte: ord(letter) for byte, letter in enumerate(LETTERS)}
+
+
+def spell_bytes(content: bytes) -> str:
+    """Return bytes as letters, one a byte; ``spell_bytes(b" a")`` is ``"Ġa"``."""
+    return content.decode("latin-1").translate(_TRANSLATION)

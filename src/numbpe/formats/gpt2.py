@@ -1,0 +1,63 @@
+"""A folder with vocab.json and merges.txt, as GPT-2 was published, and added_tokens.json.
+
+The pattern is not in these files. vocab.json holds the special tokens too where no ordinary token
+is spelled like one; added_tokens.json, which is there only if there are special tokens, holds them
+all with their ids.
+"""
+
+import json
+from pathlib import Path
+from typing import Final
+
+from numbpe.errors import ArgumentError
+from numbpe.files import write_together
+from numbpe.formats.byte_alphabet import spell_bytes
+from numbpe.vocabulary import Vocabulary
+
+VOCAB_NAME: Final = "vocab.json"
+MERGES_NAME: Final = "merges.txt"
+ADDED_TOKENS_NAME: Final = "added_tokens.json"
+_VERSION_LINE: Final = "#version: 0.2"
+
+
+def save(vocabulary: Vocabulary, path: Path) -> None:
+    """Write the folder ``path``; ArgumentError if a merge cannot be told from the version line."""
+    contents = {
+        path / VOCAB_NAME: _format_json(_spell_vocabulary(vocabulary)),
+        path / MERGES_NAME: _format_merges(vocabulary),
+    }
+    if vocabulary.special_tokens:
+        contents[path / ADDED_TOKENS_NAME] = _format_json(dict(vocabulary.special_tokens))
+    write_together(contents)
+    if not vocabulary.special_tokens:
+        # Special tokens of an older vocabulary in this folder would be taken for this one's.
+        (path / ADDED_TOKENS_NAME).unlink(missing_ok=True)
+
+
+def _spell_vocabulary(vocabulary: Vocabulary) -> dict[str, int]:
+    special_ids = {id: name for name, id in vocabulary.special_tokens.items()}
+    ordinary = {spell_bytes(content) for content in vocabulary.ordinary_ids}
+    spelled: dict[str, int] = {}
+    for token_id, content in vocabulary.to_dict().items():
+        name = special_ids.get(token_id)
+        if name is None:
+            spelled[spell_bytes(content)] = token_id
+        elif name not in ordinary:
+            spelled[name] = token_id
+    return spelled
+
+
+def _format_merges(vocabulary: Vocabulary) -> bytes:
+    lines = [f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in vocabulary.merges]
+    for rank, line in enumerate(lines):
+        # Readers skip every line that begins so, not the first alone.
+        if line.startswith("#version"):
+            raise ArgumentError(
+                f"cannot save merges.txt: merge {rank}, {line!r}, looks like its version line; "
+                "save as .json or .tiktoken"
+            )
+    return "\n".join([_VERSION_LINE, *lines, ""]).encode()
+
+
+def _format_json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
