@@ -345,12 +345,17 @@ def read_chunks(
 
 
 def word_invalid_text(name: str, data: bytes, offset: int) -> InvalidTextError:
-    """Return the error for ``data``, found at byte ``offset`` of a document, that is not UTF-8."""
+    """Return the error for ``data``, at byte ``offset`` of a document, that begins not as UTF-8."""
+    n_invalid = 1
+    try:
+        data[:4].decode("utf-8")
+    except UnicodeDecodeError as error:
+        n_invalid = error.end
     hint = ""
     if offset == 0 and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         hint = " (it begins like UTF-16)"
     return InvalidTextError(
-        f"cannot read {name}: the bytes {data[:8]!r} at byte {offset} are not UTF-8{hint}; convert the "
-        'text to UTF-8, or pass errors="replace" to read U+FFFD in their place, or errors="ignore" to '
-        "leave them out"
+        f"cannot read {name}: {data[:n_invalid]!r} at byte {offset} is not UTF-8{hint}; convert the text "
+        'to UTF-8, or pass errors="replace" to read U+FFFD in its place, or errors="ignore" to leave it '
+        "out"
     )
