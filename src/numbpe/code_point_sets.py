@@ -95,10 +95,10 @@ def partition_code_points(
         [np.ones(len(starts), dtype=np.bool_)] + [s.contains_each(starts) for s in sets], axis=1
     )
     packed = np.packbits(membership, axis=1)
-    rows = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     class_of_row: dict[bytes, int] = {}
     classes = np.array(
-        [class_of_row.setdefault(row, len(class_of_row)) for row in rows.tolist()], dtype=np.int64
+        [class_of_row.setdefault(row.tobytes(), len(class_of_row)) for row in packed],
+        dtype=np.int64,
     )
     _, first_runs = np.unique(classes, return_index=True)
     return starts, classes, membership[first_runs, 1:]

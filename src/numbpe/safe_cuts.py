@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from numbpe.automaton_builder import StateTable
 
-MAX_PENDING = 4
+# Two characters suffice for the contractions of o200k; with four, its proof took 0.75 s and found no
+# more cuts in any of the named patterns but clip.
+MAX_PENDING = 2
 MAX_CONFIGURATIONS = 4_000
 DEAD = -1
 PIECE_START = -1
