@@ -38,7 +38,8 @@ class Literals(NamedTuple):
 def literals_match_at(literals: Literals, text: NDArray[np.uint8], position: int, stop: int) -> int:
     """Return the index in ``literals`` of the longest that stands at a position, -1 if none does.
 
-    position, stop : int64, 0 <= position < stop; the literal must end at stop or before
+    text : (n,) uint8
+    position, stop : int64, 0 <= position < stop <= n; the literal must end at stop or before
     Reads only. Cost: the lengths of the literals that share the first byte, at worst.
     """
     first_byte = np.int64(text[position])
@@ -110,7 +111,8 @@ def _skip_by_buckets(
 def literals_skip(literals: Literals, text: NDArray[np.uint8], start: int, stop: int) -> int:
     """Return the position of the first byte in ``text[start:stop]`` that begins a literal.
 
-    start, stop : int64, 0 <= start <= stop
+    text : (n + TEXT_PADDING,) uint8
+    start, stop : int64, 0 <= start <= stop <= n
     Returns stop if there is none, or no literal at all. Reads only.
     """
     n_first_bytes = len(literals.first_bytes)

@@ -80,5 +80,6 @@ class OpenChunk:
         self.capacity *= 2
 
     def finish(self) -> Chunk:
+        """Return what was found so far as a chunk; the open part is not in it."""
         documents = np.concatenate(self.parts) if self.parts else np.empty((0, 2), dtype=np.int64)
         return Chunk(self.text, documents, self.n_bytes)
