@@ -140,7 +140,9 @@ def word_table_probe(table: WordTable, text: NDArray[np.uint8], start: int, i: i
 
 
 @njit
-def word_table_hash(table: WordTable, text: NDArray[np.uint8], start: int, stop: int, i: int) -> None:
+def word_table_hash(
+    table: WordTable, text: NDArray[np.uint8], start: int, stop: int, i: int
+) -> None:
     """Write the key and first slot of ``text[start:stop]`` into place i of the scratch arrays.
 
     text : uint8 with padding; start < stop, int64. Also asks for the row's cache line.
@@ -221,3 +223,112 @@ def word_table_add(
             place = ends[done + i]
         done += n_batch
     return done
+
+
+@njit
+def word_table_rehash(old_rows: NDArray[np.uint64], table: WordTable) -> None:
+    """Move the rows of a smaller table into the empty rows of ``table``, which has its arena.
+
+    old_rows : (k, 4) uint64, distinct words. Writes table.rows. One pass.
+    """
+    rows = table.rows
+    last = np.int64(rows.shape[0] - 1)
+    for row in range(old_rows.shape[0]):
+        high = old_rows[row, HIGH]
+        if high == np.uint64(0):
+            continue
+        low = old_rows[row, LOW]
+        mixed = low if high >= LONG_MARK else word_mix(low, high)
+        slot = np.int64(mixed >> table.shift)
+        while rows[slot, HIGH] != np.uint64(0):
+            slot = (slot + np.int64(1)) & last
+        for column in range(4):
+            rows[slot, column] = old_rows[row, column]
+
+
+@njit
+def word_table_absorb(table: WordTable, other: WordTable, start: int) -> int:
+    """Add the counts of ``other`` to ``table``, from the row ``start`` of ``other`` on.
+
+    start : int64, 0 at first. Writes table; scratch of both. Returns the row of ``other`` at which
+    ``table`` had no room, where the caller goes on after enlarging it, or the number of rows of
+    ``other`` when all is done, int64.
+    """
+    rows = table.rows
+    capacity = np.int64(rows.shape[0]) // np.int64(4) * np.int64(3)
+    for row in range(start, other.rows.shape[0]):
+        high = other.rows[row, HIGH]
+        if high == np.uint64(0):
+            continue
+        low = other.rows[row, LOW]
+        place = np.int64(0)
+        room = np.int64(table.arena.shape[0]) - table.state[ARENA_END] - np.int64(64)
+        mixed = low
+        if high >= LONG_MARK:
+            place = np.int64(other.rows[row, PLACE])
+            room -= np.int64(high & ~LONG_MARK)
+        else:
+            mixed = word_mix(low, high)
+        if room < 0 or table.state[N_WORDS] >= capacity:
+            return np.int64(row)
+        table.keys[0, 0] = low
+        table.keys[0, 1] = high
+        table.slots[0] = np.int64(mixed >> table.shift)
+        slot = word_table_probe(table, other.arena, place, np.int64(0))
+        if rows[slot, HIGH] == np.uint64(0):
+            count = other.rows[row, COUNT]
+            word_table_enter(table, other.arena, place, np.int64(0), slot, count)
+        else:
+            rows[slot, COUNT] += other.rows[row, COUNT]
+    return np.int64(other.rows.shape[0])
+
+
+@njit
+def word_table_measure(table: WordTable) -> int:
+    """Return the number of bytes of all words, int64. One pass over the rows."""
+    n_bytes = np.int64(0)
+    for row in range(table.rows.shape[0]):
+        high = table.rows[row, HIGH]
+        if high >= LONG_MARK:
+            n_bytes += np.int64(high & ~LONG_MARK)
+        else:
+            n_bytes += np.int64(high >> np.uint64(56))
+    return n_bytes
+
+
+@njit
+def word_table_export(
+    table: WordTable,
+    contents_out: NDArray[np.uint8],
+    offsets_out: NDArray[np.int64],
+    counts_out: NDArray[np.int64],
+) -> None:
+    """Write all words and their counts, in the order of the rows.
+
+    contents_out : (word_table_measure(table),) uint8 or longer; offsets_out : (n + 1,) int64;
+    counts_out : (n,) int64, n being state[N_WORDS]. One pass over the rows.
+    """
+    word = np.int64(0)
+    target = np.int64(0)
+    offsets_out[0] = np.int64(0)
+    for row in range(table.rows.shape[0]):
+        high = table.rows[row, HIGH]
+        if high == np.uint64(0):
+            continue
+        if high >= LONG_MARK:
+            length = np.int64(high & ~LONG_MARK)
+            place = np.int64(table.rows[row, PLACE])
+            for j in range(length):
+                contents_out[target + j] = table.arena[place + j]
+        else:
+            length = np.int64(high >> np.uint64(56))
+            rest = table.rows[row, LOW]
+            for j in range(length):
+                if j == 8:
+                    rest = high
+                contents_out[target + j] = np.uint8(rest & np.uint64(0xFF))
+                rest >>= _BYTE_BITS
+        target += length
+        counts_out[word] = np.int64(table.rows[row, COUNT])
+        word += np.int64(1)
+        offsets_out[word] = target

@@ -1,0 +1,67 @@
+"""Cutting and counting the documents of a chunk in one pass."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbpe_kernels._jit import njit
+from numbpe_kernels.scanner import Scanner, scanner_split
+from numbpe_kernels.word_table import WordTable, word_table_add
+
+DOCUMENT = 0
+POSITION = 1
+N_ENDS = 2
+N_COUNTED = 3
+N_PIECES = 4
+PROGRESS_SIZE = 5
+"""Places in ``progress``: the document at hand; where the next unknown piece begins in it, -1
+before the document is begun; pieces cut and, of those, counted; pieces counted in all chunks."""
+
+
+@njit
+def count_documents(
+    scanner: Scanner,
+    level_stops: NDArray[np.int64],
+    table: WordTable,
+    text: NDArray[np.uint8],
+    documents: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    progress: NDArray[np.int64],
+) -> bool:
+    """Count the pieces of all documents of a chunk. Returns whether all of it was counted.
+
+    level_stops : (levels,) int64, -1 before a chunk is begun, see automaton.automaton_split
+    text : uint8 with padding; documents : (n, 2) int64, starts and stops of texts
+    ends : (>= 128,) int64, scratch that is kept between calls
+    progress : (PROGRESS_SIZE,) int64, DOCUMENT 0, POSITION -1, N_ENDS 0, N_COUNTED 0 before a
+        chunk is begun; where the table ran out of room, the caller enlarges it and calls again
+    Writes table, ends and progress. Linear in the text.
+    """
+    document = progress[DOCUMENT]
+    while document < np.int64(documents.shape[0]):
+        stop = documents[document, 1]
+        position = progress[POSITION]
+        if position < 0:
+            position = documents[document, 0]
+        while True:
+            # Count what is cut.
+            n_left = progress[N_ENDS] - progress[N_COUNTED]
+            if n_left > 0:
+                rest = ends[progress[N_COUNTED] : progress[N_ENDS]]
+                n_counted = word_table_add(table, text, position, rest, n_left)
+                progress[N_COUNTED] += n_counted
+                progress[N_PIECES] += n_counted
+                if n_counted > 0:
+                    position = rest[n_counted - np.int64(1)]
+                if n_counted < n_left:
+                    progress[DOCUMENT] = document
+                    progress[POSITION] = position
+                    return False
+            if position >= stop:
+                break
+            # Cut more.
+            progress[N_COUNTED] = np.int64(0)
+            progress[N_ENDS] = scanner_split(scanner, level_stops, text, position, stop, ends)
+        document += np.int64(1)
+        progress[POSITION] = np.int64(-1)
+    progress[DOCUMENT] = document
+    return True
