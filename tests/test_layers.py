@@ -18,6 +18,7 @@ SCRIPT_FILES = sorted((ROOT / "scripts").glob("*.py"))
 COMMAND_LINE = {
     "numbpe.cli",
     "numbpe.train_command",
+    "numbpe.train_checks",
     "numbpe.outputs",
     "numbpe.summary",
     "numbpe.__main__",

@@ -5,7 +5,7 @@ the way, 2 the command was wrong, 130 interrupted. An error is one line; ``--deb
 The modules that compile kernels are imported when a command runs, so that ``--help`` is quick.
 
 A sub-command is a module with ``add_parser(commands)``, which sets ``run`` to a function from the
-parsed arguments to a report: something with ``to_dict()`` for ``--json`` and ``to_lines()`` for people.
+parsed arguments to a :class:`Report`.
 """
 
 import argparse
@@ -36,6 +36,10 @@ exit codes: 0 done, 1 data or machine, 2 wrong command, 130 interrupted"""
 class Report(Protocol):
     """What a sub-command says about its work."""
 
+    @property
+    def passed(self) -> bool:
+        """Whether the work was found to be in order; if not, the exit code is 1."""
+
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as values that JSON can hold."""
 
@@ -60,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.debug:
             traceback.print_exc()
         return _report_error(error)
-    return EXIT_OK
+    return EXIT_OK if report.passed else EXIT_DATA
 
 
 def make_parser() -> argparse.ArgumentParser:

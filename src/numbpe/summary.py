@@ -1,30 +1,14 @@
 """What a training run did, in figures: for reading and for machines."""
 
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from numbpe.sizes import format_nbytes
+from numbpe.train_checks import CheckLines
 
-
-def measure_peak_rss() -> int | None:
-    """Return the most memory in bytes that this process has held so far; None if not known."""
-    try:
-        # Unlike ru_maxrss, this does not begin with what the parent process held.
-        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
-            for line in status:
-                if line.startswith("VmHWM:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+COUNTING = "counting"
+"""The name of the stage in which text is read and counted."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +25,13 @@ class TrainingSummary:
     seconds: dict[str, float]
     total_seconds: float
     files: dict[str, Path]
-    peak_rss_nbytes: int | None = field(default_factory=measure_peak_rss)
-    checks: Sequence[str] = ()
+    peak_rss_nbytes: int | None
+    checks: CheckLines | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether no check failed."""
+        return self.checks is None or self.checks.passed
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as values that JSON can hold; the names are stable."""
@@ -56,9 +45,10 @@ class TrainingSummary:
             "stopped_early": self.stopped_early,
             "seconds": {stage: round(seconds, 4) for stage, seconds in self.seconds.items()},
             "total_seconds": round(self.total_seconds, 4),
-            "bytes_per_second": self._bytes_per_second(),
+            "counting_bytes_per_second": self._bytes_per_second(),
             "peak_rss_nbytes": self.peak_rss_nbytes,
-            "checks": list(self.checks),
+            "checks": None if self.checks is None else list(self.checks.lines),
+            "passed": self.passed,
             "files": {form: str(path) for form, path in self.files.items()},
         }
 
@@ -72,8 +62,8 @@ class TrainingSummary:
             )
         if self.n_source_bytes:
             lines.append(
-                f"read     {format_nbytes(self.n_source_bytes)}: {self.n_pieces:,} pieces, "
-                f"{self.n_distinct_words:,} distinct words"
+                f"read     {format_nbytes(self.n_source_bytes)}{self._describe_speed()}: "
+                f"{self.n_pieces:,} pieces, {self.n_distinct_words:,} distinct words"
             )
         else:
             lines.append(
@@ -81,18 +71,21 @@ class TrainingSummary:
             )
         lines.append(f"trained  {self.vocab_size:,} tokens, {self.n_merges:,} merges")
         stages = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in self.seconds.items())
-        lines.append(f"took     {self.total_seconds:.2f} s: {stages}{self._describe_speed()}")
+        lines.append(f"took     {self.total_seconds:.2f} s: {stages}")
         if self.peak_rss_nbytes is not None:
             lines.append(f"memory   {format_nbytes(self.peak_rss_nbytes)} at most")
-        lines.extend(f"check    {line}" for line in self.checks)
+        if self.checks is not None:
+            lines.extend(f"check    {line}" for line in self.checks.lines)
+            if not self.passed:
+                lines.append("check    FAILED: do not rely on these files; please report it")
         lines.append("wrote    " + ", ".join(str(path) for path in self.files.values()))
         return lines
 
     def _bytes_per_second(self) -> int | None:
-        if not self.n_source_bytes or self.total_seconds <= 0:
-            return None
-        return int(self.n_source_bytes / self.total_seconds)
+        """Return the speed of reading and counting; None if there was nothing to read."""
+        seconds = self.seconds.get(COUNTING, 0.0)
+        return int(self.n_source_bytes / seconds) if self.n_source_bytes and seconds > 0 else None
 
     def _describe_speed(self) -> str:
         speed = self._bytes_per_second()
-        return "" if speed is None else f" ({speed / 1e6:,.3g} MB/s in all)"
+        return "" if speed is None else f" at {format_nbytes(speed)}/s"

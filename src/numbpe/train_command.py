@@ -15,16 +15,25 @@ from numbpe.outputs import (
     reserve_folder,
     write_results,
 )
+from numbpe.process_memory import measure_peak_rss
 from numbpe.progress import Progress
 from numbpe.sizes import parse_nbytes
 from numbpe.summary import TrainingSummary
+from numbpe.train_checks import (
+    SECOND_CHUNK_NBYTES,
+    CheckLines,
+    check_training,
+    choose_second_threads,
+)
 
 if TYPE_CHECKING:
-    from numbpe.counting import WordCounts
-    from numbpe.sources import Source
+    from numbpe.tokenizer import Tokenizer
+    from numbpe.word_counts import WordCounts
 
 DEFAULT_PATTERN = "gpt2"
 DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>",)
+
+DEFAULT_UNICODE = "16"
 
 _DESCRIPTION = """Train a byte-pair-encoding vocabulary on text.
 
@@ -42,41 +51,82 @@ _EPILOG = """examples:
 def run(arguments: argparse.Namespace) -> TrainingSummary:
     """Train as the command line says, write the results, and return the figures."""
     started = time.perf_counter()
-    if not arguments.input and arguments.counts is None:
-        raise ArgumentError(
-            "there is nothing to train on; give text by --input or counts by --counts"
-        )
-    if arguments.held_out is not None and not arguments.check:
-        raise ArgumentError("--held-out names the text for --check; give --check too")
+    _check_combinations(arguments)
     name = check_name(arguments.name or choose_name(arguments.input, arguments.counts))
     folder = Path(arguments.output)
     with reserve_folder(folder):
         return _train_in_folder(arguments, folder, name, started)
 
 
+def _check_combinations(arguments: argparse.Namespace) -> None:
+    """Refuse options that make no sense together."""
+    if not arguments.input and arguments.counts is None:
+        raise ArgumentError(
+            "there is nothing to train on; give text by --input or counts by --counts"
+        )
+    if arguments.held_out is not None and not arguments.check:
+        raise ArgumentError("--held-out names the text for --check; give --check too")
+    if arguments.check and STANDARD_INPUT in arguments.input:
+        raise ArgumentError(
+            "--check reads the text twice, which standard input cannot give; put it into a file"
+        )
+
+
 def _train_in_folder(
     arguments: argparse.Namespace, folder: Path, name: str, started: float
 ) -> TrainingSummary:
-    """Count, merge and write; return the figures."""
+    """Count, merge, write and check; return the figures."""
     from numbpe.training import train_with_report
 
     source, options = _choose_source(arguments)
-    tokenizer, report = train_with_report(source, arguments.vocab, **options)
-    writing_started = time.perf_counter()
+    saves_counts = bool(arguments.input) and arguments.counts is not None
+    save_counts = (lambda counts: counts.save(arguments.counts)) if saves_counts else None
+    clock = _Clock(started)
+    clock.finish("starting")
+    tokenizer, report = train_with_report(
+        source, arguments.vocab, **options, on_counted=save_counts
+    )
+    clock.add(report.seconds)
     files = write_results(tokenizer, folder, name, arguments.format)
-    seconds = {**report.seconds, "writing": time.perf_counter() - writing_started}
+    clock.finish("writing")
+    peak_rss_nbytes = measure_peak_rss()
+    checks = None
+    if arguments.check:
+        checks = _check(arguments, tokenizer, source, options)
+        clock.finish("checking")
     return TrainingSummary(
-        n_source_bytes=report.n_source_bytes,
+        n_source_bytes=report.n_source_bytes if arguments.input else 0,
         n_pieces=report.n_pieces,
         n_distinct_words=report.n_distinct_words,
         vocab_size=report.vocab_size,
         asked_vocab_size=arguments.vocab,
         n_merges=report.n_merges,
         stopped_early=report.stopped_early,
-        seconds=seconds,
+        seconds=clock.seconds,
         total_seconds=time.perf_counter() - started,
-        files=files,
+        files={**files, "counts": Path(arguments.counts)} if saves_counts else files,
+        peak_rss_nbytes=peak_rss_nbytes,
+        checks=checks,
     )
+
+
+class _Clock:
+    """Seconds by stage, one stage after another."""
+
+    def __init__(self, started: float) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = started
+
+    def finish(self, stage: str) -> None:
+        """End a stage that began where the last one ended."""
+        now = time.perf_counter()
+        self.seconds[stage] = now - self._last
+        self._last = now
+
+    def add(self, seconds: dict[str, float]) -> None:
+        """Add stages that were timed elsewhere, and end now."""
+        self.seconds |= seconds
+        self._last = time.perf_counter()
 
 
 def _choose_source(arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
@@ -85,15 +135,25 @@ def _choose_source(arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
     Where there is no text, the counts say which pattern and special tokens they were made with; an
     option that says otherwise is an error of training.
     """
-    counts = None if arguments.input else _load_counts(arguments.counts)
-    patterns = arguments.pattern or (counts.pattern if counts else (DEFAULT_PATTERN,))
+    if arguments.input:
+        return _find_files(arguments.input), _collect_options(arguments, None)
+    from numbpe.word_counts import WordCounts
+
+    counts = WordCounts.load(arguments.counts)
+    return counts, _collect_options(arguments, counts)
+
+
+def _collect_options(arguments: argparse.Namespace, counts: "WordCounts | None") -> dict[str, Any]:
+    """Return the keyword arguments of training; what is not given is as in the counts."""
+    patterns = arguments.pattern or (counts and counts.pattern) or (DEFAULT_PATTERN,)
     special_tokens = arguments.special
     if special_tokens is None:
-        special_tokens = counts.special_tokens if counts else DEFAULT_SPECIAL_TOKENS
-    options = {
+        special_tokens = DEFAULT_SPECIAL_TOKENS if counts is None else counts.special_tokens
+    default_unicode = DEFAULT_UNICODE if counts is None else counts.unicode_version
+    return {
         "special_tokens": tuple(special_tokens),
         "pattern": patterns[0] if len(patterns) == 1 else tuple(patterns),
-        "unicode_version": arguments.unicode,
+        "unicode_version": arguments.unicode or default_unicode,
         "recipe": arguments.recipe,
         "min_frequency": arguments.min_frequency,
         "max_token_bytes": arguments.max_token_bytes,
@@ -102,16 +162,37 @@ def _choose_source(arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
         "errors": arguments.errors,
         "progress": Progress(enabled=not arguments.quiet),
     }
-    return _find_files(arguments.input) if counts is None else counts, options
 
 
-def _find_files(inputs: Sequence[str]) -> "Source":
+def _check(
+    arguments: argparse.Namespace, tokenizer: "Tokenizer", source: Any, options: dict[str, Any]
+) -> CheckLines:
+    """Run the three checks; the second training run is one with other threads and chunks."""
+    from numbpe.training import train_with_report
+
+    threads = choose_second_threads(arguments.threads)
+    other = {**options, "threads": threads, "chunk_nbytes": SECOND_CHUNK_NBYTES}
+    if arguments.held_out is not None:
+        held_out: Path | None = Path(arguments.held_out)
+    else:
+        # The files are known to be there: they were read.
+        held_out = Path(source[0]) if arguments.input else None
+    return check_training(
+        tokenizer,
+        lambda: train_with_report(source, arguments.vocab, **other)[0],
+        f"threads {threads}, chunks of {SECOND_CHUNK_NBYTES:,} bytes"
+        if arguments.input
+        else "from the same counts",
+        held_out,
+        was_trained_on=arguments.held_out is None,
+    )
+
+
+def _find_files(inputs: Sequence[str]) -> "list[str | Path]":
     """Return the files that inputs stand for, in a form that cannot be taken for a list of texts."""
     from numbpe.sources import resolve_source
 
     paths = [path for item in inputs for path in resolve_source(item).paths or ()]
-    if all(path == STANDARD_INPUT for path in paths):
-        return STANDARD_INPUT
     return [path if path == STANDARD_INPUT else Path(path) for path in paths]
 
 
@@ -170,8 +251,8 @@ def _add_source_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--unicode",
         choices=("16", "17"),
-        default="16",
-        help="version of Unicode that says what is a letter (default: %(default)s)",
+        help="version of Unicode that says what is a letter "
+        f"(default: {DEFAULT_UNICODE}, or what the counts were made with)",
     )
 
 

@@ -1,0 +1,84 @@
+"""``numbpe train --check``: which text the checks are run on, and how their results read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from numbpe.sizes import format_nbytes
+
+if TYPE_CHECKING:
+    from numbpe.checks import CheckReport
+    from numbpe.tokenizer import Tokenizer
+
+HELD_OUT_NBYTES = 1_000_000
+"""Most text that is held out: the checks encode simply, not fast."""
+
+SECOND_CHUNK_NBYTES = 100_003
+"""Size of the chunks of the second training run: much smaller than the usual one, and odd."""
+
+
+@dataclass(frozen=True)
+class CheckLines:
+    """The results of all checks, in lines for a person."""
+
+    passed: bool
+    lines: tuple[str, ...]
+
+
+def choose_second_threads(threads: int | None) -> int:
+    """Return how many threads the second run takes, so that it differs from the first."""
+    return 2 if threads == 1 else 1
+
+
+def check_training(
+    tokenizer: "Tokenizer",
+    train_again: "Callable[[], Tokenizer]",
+    second_run: str,
+    held_out: Path | None,
+    *,
+    was_trained_on: bool,
+) -> CheckLines:
+    """Run the checks on a tokenizer; ``second_run`` says how ``train_again`` differs."""
+    from numbpe.checks import run_checks
+
+    text, place = _read_held_out(held_out, from_end=was_trained_on)
+    if was_trained_on:
+        place += ", trained on"
+    report = run_checks(tokenizer, train_again, [text] if text else [])
+    return CheckLines(report.passed, tuple(_list_lines(report, second_run, place)))
+
+
+def _read_held_out(path: Path | None, *, from_end: bool) -> tuple[str, str]:
+    """Return the first or the last part of a file, and what to call it."""
+    if path is None:
+        return "", ""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        if from_end:
+            file.seek(max(0, size - HELD_OUT_NBYTES))
+        data = file.read(HELD_OUT_NBYTES)
+    if len(data) == size:
+        place = f"{path}"
+    else:
+        place = f"the {'last' if from_end else 'first'} {format_nbytes(len(data))} of {path}"
+    # A character that the cut went through is left out.
+    return data.decode("utf-8", "ignore"), place
+
+
+def _list_lines(report: "CheckReport", second_run: str, place: str) -> list[str]:
+    round_trip = report.round_trip
+    lines = [f"round trip: {round_trip.n_documents:,} documents, {round_trip.n_failed} failed"]
+    lines += [f"round trip failed for {text[:60]!r}" for text in round_trip.failures]
+    second = report.second_run
+    if second.passed:
+        lines.append(f"second run, {second_run}: the same {second.n_merges:,} merges")
+    elif second.first_difference is not None:
+        lines.append(f"second run, {second_run}: another merge at {second.first_difference:,}")
+    else:
+        lines.append(f"second run, {second_run}: the same merges, other token ids")
+    if report.bytes_per_token is None:
+        lines.append("bytes per token: not measured; give text by --held-out")
+    else:
+        lines.append(f"bytes per token: {report.bytes_per_token:.3f} on {place}")
+    return lines
