@@ -57,6 +57,7 @@ class RoundTripReport:
 
     @property
     def passed(self) -> bool:
+        """Whether every text came back."""
         return self.n_failed == 0
 
 
@@ -74,6 +75,7 @@ class SecondRunReport:
 
     @property
     def passed(self) -> bool:
+        """Whether both runs made the same."""
         return self.first_difference is None and self.same_vocabulary
 
 
@@ -91,6 +93,7 @@ class CheckReport:
 
     @property
     def passed(self) -> bool:
+        """Whether every check passed."""
         return self.round_trip.passed and self.second_run.passed
 
     @property

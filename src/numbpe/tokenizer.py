@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe.arrays import TokenIds, copy_text
+from numbpe.arrays import TextArray, TokenIds, copy_text
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import FilePath
 from numbpe.special_tokens import SpecialTokenFinder
-from numbpe.vocabulary import PatternSource, Vocabulary
+from numbpe.vocabulary import PatternLike, PatternSource, Vocabulary
 from numbpe.word_merger import WordMerger
 
 if TYPE_CHECKING:
@@ -75,6 +75,9 @@ class Tokenizer:
         self._pattern = pattern
         self._special_finder = SpecialTokenFinder(vocabulary.special_tokens)
         self._merger = WordMerger(vocabulary)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_vocabulary, (self._vocabulary, self._pattern)
 
     def __repr__(self) -> str:
         pattern = self._vocabulary.pattern_name or self._vocabulary.pattern_sources
@@ -171,13 +174,14 @@ class Tokenizer:
                 f"not {shorten_value(special)}"
             )
         data = _encode_utf8(text)
+        padded = copy_text(data)
         parts: list[TokenIds] = []
         position = 0
         for start, stop, token_id in self._find_special_tokens(data, special):
-            parts.append(self._encode_ordinary(data[position:start]))
+            parts.append(self._encode_ordinary(padded, position, start))
             parts.append(np.array([token_id], dtype=np.uint32))
             position = stop
-        parts.append(self._encode_ordinary(data[position:]))
+        parts.append(self._encode_ordinary(padded, position, len(data)))
         return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
     def count(self, text: str | bytes, special: SpecialPolicy = "allow") -> int:
@@ -198,12 +202,9 @@ class Tokenizer:
                 )
             yield start, stop, token_id
 
-    def _encode_ordinary(self, data: bytes) -> TokenIds:
-        """Return the ids of text in which no special token is looked for."""
-        if not data:
-            return np.empty(0, dtype=np.uint32)
-        ends = np.cumsum([len(piece) for piece in self._pattern.split(data)], dtype=np.int64)
-        return self._merger.merge_words(copy_text(data), ends)
+    def _encode_ordinary(self, text: TextArray, start: int, stop: int) -> TokenIds:
+        """Return the ids of text[start:stop], in which no special token is looked for."""
+        return self._merger.merge_words(text, start, self._pattern.find_ends(text, start, stop))
 
     # Ids to text
 
@@ -291,4 +292,10 @@ def _encode_utf8(text: object) -> bytes:
 def _compile(pattern: PatternSource) -> "Pattern":
     from numbpe.patterns import Pattern, compile_pattern
 
-    return pattern if isinstance(pattern, Pattern) else compile_pattern(pattern)
+    if isinstance(pattern, Pattern):
+        return pattern
+    return compile_pattern(pattern if isinstance(pattern, str) else tuple(_list_sources(pattern)))
+
+
+def _list_sources(pattern: Sequence[str] | PatternLike) -> Sequence[str]:
+    return pattern if isinstance(pattern, Sequence) else pattern.sources

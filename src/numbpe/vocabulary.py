@@ -7,7 +7,7 @@ taken as the special token always becomes the special id. ``to_dict`` shows such
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
 from operator import index
@@ -160,19 +160,18 @@ class Vocabulary:
         contents, offsets = join_byte_strings(tokens)
         pairs = np.array(merge_pairs, dtype=np.int32, order="C")
         results = np.array(merge_results, dtype=np.int32, order="C")
-        for array in (contents, offsets, pairs, results):
-            array.flags.writeable = False
         name, sources = _describe_pattern(pattern)
-        return cls(
-            contents=contents,
-            offsets=offsets,
-            merge_pairs=pairs,
-            merge_results=results,
-            special_tokens=MappingProxyType(dict(special_tokens)),
-            pattern_sources=sources,
-            pattern_name=name,
-            recipe_name=recipe_name,
-        )
+        return cls(contents, offsets, pairs, results, special_tokens, sources, name, recipe_name)
+
+    def __post_init__(self) -> None:
+        for array in (self.contents, self.offsets, self.merge_pairs, self.merge_results):
+            array.flags.writeable = False
+        object.__setattr__(self, "special_tokens", MappingProxyType(dict(self.special_tokens)))
+
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
+        values = [getattr(self, field.name) for field in fields(self)]
+        values = [dict(value) if isinstance(value, Mapping) else value for value in values]
+        return type(self), tuple(values)
 
     def __len__(self) -> int:
         """Return the number of tokens, special ones included."""
@@ -191,6 +190,7 @@ class Vocabulary:
 
     @property
     def n_merges(self) -> int:
+        """The number of merges."""
         return len(self.merge_results)
 
     @cached_property

@@ -40,17 +40,19 @@ class WordMerger:
 
     def merge_word(self, word: bytes) -> TokenIds:
         """Return the ids of one word; DataError if one of its bytes has no token."""
-        return self.merge_words(copy_text(word), np.array([len(word)], dtype=np.int64))
+        return self.merge_words(copy_text(word), 0, np.array([len(word)], dtype=np.int64))
 
-    def merge_words(self, text: TextArray, ends: Offsets) -> TokenIds:
-        """Return the ids of the words of ``text`` that end at ``ends``, one after another.
+    def merge_words(self, text: TextArray, start: int, ends: Offsets) -> TokenIds:
+        """Return the ids of successive words of ``text``, of which the first begins at ``start``.
+
+        ends: where each word ends and the next begins.
 
         Raises DataError for a byte that has no token.
         """
-        n_bytes = int(ends[-1]) if len(ends) else 0
-        longest = int(np.diff(ends, prepend=0).max(initial=0))
+        n_bytes = int(ends[-1]) - start if len(ends) else 0
+        longest = int(np.diff(ends, prepend=start).max(initial=0))
         ids = np.empty(n_bytes, dtype=np.uint32)
-        n_ids = merge_words(self._table, text, 0, ends, _make_scratch(longest), ids)
+        n_ids = merge_words(self._table, text, start, ends, _make_scratch(longest), ids)
         if n_ids < 0:
             position = -1 - n_ids
             raise DataError(

@@ -4,7 +4,7 @@ It reads some expressions otherwise than we and tiktoken do, without any error:
 
 * ``\p{N}{1,3}+`` is a repeat of a repeat there, not a possessive one: written ``(?>\p{N}{1,3})``.
 * ``a{3}?`` is an optional ``a{3}`` there: written ``a{3}``, which is what it means.
-* ``$`` and ``^`` are the ends of every line there: written ``\z`` and ``\A``.
+* ``$`` is the end of every line there: written ``\z``.
 * ``(?i:ss)`` also matches U+00DF there, and the like: written ``(?i:s(?:)s)``.
 * ``\pL`` and ``\p{Script=Han}`` are unknown there: written ``\p{L}`` and ``\p{Han}``.
 
@@ -17,6 +17,9 @@ import re
 from typing import Final
 
 from numbpe.errors import ArgumentError, shorten_value
+from numbpe.regex_nodes import UnsupportedPatternError, can_be_empty
+from numbpe.regex_parser import parse_pattern
+from numbpe.unicode_tables import load_unicode_tables
 
 _BOUNDS: Final = re.compile(r"\{(\d*)(,?)(\d*)\}")
 _PROPERTY: Final = re.compile(r"\{(\^?)(?:(?:gc|sc|Script|General_Category)=)?(?:Is)?(\w+)\}")
@@ -36,11 +39,19 @@ _WORD_CHARACTERS: Final = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}"
 def translate_pattern(source: str) -> str:
     r"""Return a regular expression that Oniguruma reads as ``source`` is meant.
 
-    Raises ArgumentError for what has no known equal form there.
+    Raises ArgumentError for what has no known equal form there, and for a pattern that matches the
+    empty string: the library cuts there, we do not.
 
     Example: ``translate_pattern(r"\d{1,3}+|\s++$")`` is ``r"(?>\d{1,3})|\s++\z"``.
     """
-    return _Translator(source).translate()
+    translator = _Translator(source)
+    try:
+        node = parse_pattern(source, load_unicode_tables())
+    except UnsupportedPatternError as error:
+        raise translator.refusal(str(error)) from None
+    if can_be_empty(node):
+        raise translator.refusal("a match of the empty string")
+    return translator.translate()
 
 
 @functools.cache
@@ -57,7 +68,7 @@ def _list_fold_beginnings() -> frozenset[str]:
 
 
 class _Translator:
-    """One walk over a pattern, which copies it and rewrites what reads otherwise."""
+    """One walk over a valid pattern, which copies it and rewrites what reads otherwise."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -68,18 +79,14 @@ class _Translator:
     def translate(self) -> str:
         if self.take("(?i)"):  # Flags at the very start hold for the whole pattern.
             self.ignore_case = True
-            text = f"(?i:{self.translate_choice()})"
-        else:
-            text = self.translate_choice()
-        if self.position < len(self.source):
-            raise self.refusal("a ')' that closes no group")
-        return text
+            return f"(?i:{self.translate_choice()})"
+        return self.translate_choice()
 
     def refusal(self, what: str) -> ArgumentError:
         return ArgumentError(
-            f"cannot write the pattern {shorten_value(self.source)} to a tokenizer.json: {what}, "
-            f"at character {self.position + 1}, has no known equal form there; save as .pkl, "
-            ".tiktoken or a folder, or use a pattern without it"
+            f"cannot write the pattern {shorten_value(self.source)} to a tokenizer.json: {what} "
+            "has no known equal form there; save as .pkl, .tiktoken or a folder, or use a pattern "
+            "without it"
         )
 
     def peek(self, length: int = 1) -> str:
@@ -113,10 +120,8 @@ class _Translator:
         if letter == "\\":
             return self.translate_escape(in_class=False)
         self.position += 1
-        if letter in ("$", "^"):
-            return r"\z" if letter == "$" else r"\A"
-        if letter in ("*", "+", "?"):
-            raise self.refusal("a repeat of nothing")
+        if letter == "$":
+            return r"\z"
         if letter == ".":
             return letter
         if letter == "{":
@@ -176,8 +181,7 @@ class _Translator:
         outer_ignore_case = self.ignore_case
         opening = self.translate_opening()
         inner = self.translate_choice()
-        if not self.take(")"):
-            raise self.refusal("a group that is never closed")
+        self.take(")")
         self.ignore_case = outer_ignore_case
         return f"{opening}{inner})"
 
@@ -249,7 +253,7 @@ class _Translator:
         if self.take("]"):
             parts.append(r"\]")
         while not self.take("]"):
-            if self.peek() == "" or self.peek(2) in ("[:", "--", "~~", "||"):
+            if self.peek(2) in ("--", "~~", "||"):
                 raise self.refusal(f"{self.peek(2)!r} in a class")
             if self.take("&&"):
                 parts.append("&&")

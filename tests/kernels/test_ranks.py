@@ -1,0 +1,99 @@
+"""Merging one word: compiled, plain and the reference agree."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from numbpe import reference, word_merger
+from numbpe.vocabulary import Vocabulary
+from numbpe.word_merger import WordMerger
+from numbpe_kernels import ranks
+
+Merges = Sequence[tuple[bytes, bytes]]
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Run a test with compiled kernels, and with all of this module as plain Python."""
+    if request.param == "compiled":
+        yield "compiled"
+        return
+    names = [name for name in vars(ranks) if hasattr(getattr(ranks, name), "py_func")]
+    plain = SimpleNamespace(**{name: getattr(ranks, name).py_func for name in names})
+    for name in names:
+        monkeypatch.setattr(ranks, name, getattr(plain, name))
+    monkeypatch.setattr(word_merger, "merge_words", plain.merge_words)
+    monkeypatch.setattr(word_merger, "merge_table_fill", plain.merge_table_fill)
+    with np.errstate(over="ignore"):  # hash_key wraps around, as it is meant to
+        yield "plain"
+
+
+def make_merger(merges: Merges) -> tuple[WordMerger, Vocabulary]:
+    tokens = dict.fromkeys(
+        itertools.chain((bytes([b]) for b in range(256)), (a + b for a, b in merges))
+    )
+    vocabulary = Vocabulary.from_tokens(dict(enumerate(tokens)), merges)
+    return WordMerger(vocabulary), vocabulary
+
+
+def merge(merges: Merges, word: bytes) -> list[bytes]:
+    merger, vocabulary = make_merger(merges)
+    return [vocabulary.token_bytes(int(i)) for i in merger.merge_word(word)]
+
+
+@pytest.mark.parametrize(
+    "merges, word, expected",
+    [
+        ([], b"", []),
+        ([], b"ab", [b"a", b"b"]),
+        ([(b"a", b"a")], b"aaa", [b"aa", b"a"]),
+        ([(b"a", b"a")], b"aaaaa", [b"aa", b"aa", b"a"]),
+        # A merge that makes a pair of lower rank: one step at a time, not one rule at a time.
+        ([(b"ab", b"a"), (b"a", b"b")], b"ababab", [b"aba", b"b", b"ab"]),
+        # The last of equal merges counts: (b, c) comes first.
+        ([(b"a", b"b"), (b"b", b"c"), (b"a", b"b")], b"abc", [b"a", b"bc"]),
+    ],
+)
+def test_merge_word__by_hand(mode: str, merges: Merges, word: bytes, expected: list[bytes]) -> None:
+    """Truth: hand-computed: lowest rank, then leftmost, one merge at a time."""
+    assert merge(merges, word) == expected
+
+
+def test_merge_word__equals_the_reference(mode: str, rng: np.random.Generator) -> None:
+    """Truth: reference.encode_word on words that are scanned and words that are merged by heap."""
+    n_rounds = 30 if mode == "compiled" else 4
+    for _ in range(n_rounds):
+        n_letters = int(rng.integers(1, 5))
+        words = {
+            bytes(rng.integers(97, 97 + n_letters, rng.integers(1, 30)).astype(np.uint8)): 1
+            for _ in range(20)
+        }
+        merges = reference.train_bpe(words, int(rng.integers(1, 30)))
+        shuffled = [merges[i] for i in rng.permutation(len(merges))]
+        for length in (1, 2, 7, ranks.MAX_SCANNED, ranks.MAX_SCANNED + 1, 150):
+            word = bytes(rng.integers(97, 97 + n_letters, length).astype(np.uint8))
+            for ranked in (merges, shuffled):
+                assert merge(ranked, word) == reference.encode_word(word, ranked)
+
+
+def test_merge_words__cuts_between_words(mode: str) -> None:
+    """Truth: hand-computed for the words a, baba and b, the start left out."""
+    merger, vocabulary = make_merger([(b"a", b"b"), (b"ab", b"ab")])
+    text = np.frombuffer(b"xxababab" + bytes(64), dtype=np.uint8).copy()
+    ids = merger.merge_words(text, 2, np.array([3, 7, 8], dtype=np.int64))
+    expected = [b"a", b"b", b"ab", b"a", b"b"]
+    assert [vocabulary.token_bytes(int(i)) for i in ids] == expected
+    assert ids.dtype == np.uint32
+
+
+def test_merge_words__grows_near_linearly() -> None:
+    """Truth: the heap's bound; the scan would take hours for a word of a million bytes."""
+    merger, vocabulary = make_merger([(b"a" * n, b"a" * n) for n in (1, 2, 4, 8)])
+    ids = merger.merge_word(b"a" * 1_000_003)
+    assert ids.tolist() == [vocabulary.token_id(b"a" * 16)] * 62_500 + [
+        vocabulary.token_id(b"aa"),
+        vocabulary.token_id(b"a"),
+    ]
