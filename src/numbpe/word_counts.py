@@ -1,5 +1,6 @@
 """Distinct words and how often each occurs: what training needs to know of a corpus."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
@@ -106,7 +107,7 @@ class WordCounts:
         """Return the counts as a dictionary."""
         data = self.contents.tobytes()
         bounds = self.offsets.tolist()
-        words = [data[i:j] for i, j in zip(bounds[:-1], bounds[1:], strict=True)]
+        words = [data[i:j] for i, j in itertools.pairwise(bounds)]
         return dict(zip(words, self.counts.tolist(), strict=True))
 
     def to_arrow(self) -> "pa.Table":

@@ -1,0 +1,126 @@
+"""The table that counts words, against a dictionary."""
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from numbpe.arrays import allocate_text, copy_text
+from numbpe_kernels import word_table as kernel
+from numbpe_kernels.word_table import ARENA_END, N_WORDS, make_word_table
+
+
+def make_words(seed, n_words=400):
+    """Words of 1 to 40 bytes, many of them alike in length, head or tail."""
+    rng = random.Random(seed)
+    heads = [bytes(rng.choice(b"ab\0\xff") for _ in range(n)) for n in (1, 7, 8, 9, 14, 15, 16, 17)]
+    return [rng.choice(heads) + rng.randbytes(rng.choice([0, 0, 1, 2, 24])) for _ in range(n_words)]
+
+
+def lay_out(words):
+    text = copy_text(b"".join(words))
+    ends = np.cumsum([len(word) for word in words], dtype=np.int64)
+    return text, ends
+
+
+def export(table):
+    contents = allocate_text(kernel.word_table_measure(table))
+    n_words = int(table.state[N_WORDS])
+    offsets = np.zeros(n_words + 1, dtype=np.int64)
+    counts = np.zeros(n_words, dtype=np.int64)
+    kernel.word_table_export(table, contents, offsets, counts)
+    data = contents.tobytes()
+    words = [data[i:j] for i, j in zip(offsets[:-1], offsets[1:], strict=True)]
+    assert len(set(words)) == len(words)
+    return dict(zip(words, counts.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_word_table_add__counts(seed):
+    """Truth: collections.Counter."""
+    words = make_words(seed)
+    text, ends = lay_out(words)
+    table = make_word_table(1024, 1 << 15)
+    assert kernel.word_table_add(table, text, 0, ends, len(ends)) == len(words)
+    assert export(table) == dict(Counter(words))
+
+
+def test_word_table_add__interpreted():
+    """Truth: the compiled kernel; the same function as plain Python writes the same rows."""
+    text, ends = lay_out(make_words(1))
+    tables = []
+    for add in (kernel.word_table_add, kernel.word_table_add.py_func):
+        table = make_word_table(1024, 1 << 15)
+        with np.errstate(over="ignore"):
+            assert add(table, text, 0, ends, len(ends)) == len(ends)
+        tables.append(table)
+    np.testing.assert_array_equal(tables[0].rows, tables[1].rows)
+    np.testing.assert_array_equal(tables[0].state, tables[1].state)
+
+
+def test_word_table_add__full():
+    """Truth: collections.Counter; a full table stops at a word, and goes on when it has grown."""
+    words = make_words(3)
+    text, ends = lay_out(words)
+    table = make_word_table(64, 1 << 15)
+    start = done = 0
+    n_grown = 0
+    while True:
+        done += kernel.word_table_add(table, text, start, ends[done:].copy(), len(ends) - done)
+        if done == len(ends):
+            break
+        start = int(ends[done - 1]) if done else 0
+        grown = make_word_table(2 * len(table.rows), 0)._replace(arena=table.arena)
+        kernel.word_table_rehash(table.rows, grown)
+        grown.state[:] = table.state
+        table = grown
+        n_grown += 1
+    assert n_grown > 1
+    assert export(table) == dict(Counter(words))
+
+
+def test_word_table_add__arena_full():
+    """Truth: by definition; no word is taken for which the arena might be too small."""
+    text, ends = lay_out([b"x" * 100])
+    table = make_word_table(64, 100)
+    assert kernel.word_table_add(table, text, 0, ends, 1) == 0
+    assert table.state[ARENA_END] == 0
+
+
+def test_word_table_add__equal_hashes(monkeypatch):
+    """Truth: collections.Counter; long words are told apart by their bytes, not by their hash."""
+    words = [b"a" * 20, b"b" * 20, b"a" * 20, b"a" * 19 + b"b", b"b" + b"a" * 19] * 3
+    monkeypatch.setattr(kernel, "word_hash_long", lambda text, start, length: np.uint64(7))
+    monkeypatch.setattr(kernel, "word_table_hash", kernel.word_table_hash.py_func)
+    text, ends = lay_out(words)
+    table = make_word_table(64, 1 << 12)
+    kernel.word_table_add.py_func(table, text, 0, ends, len(ends))
+    assert export(table) == dict(Counter(words))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_word_table_absorb__sums(seed):
+    """Truth: the sum of two collections.Counter."""
+    tables, counters = [], []
+    for part in (0, 1):
+        words = make_words(seed * 2 + part) + make_words(99)
+        text, ends = lay_out(words)
+        table = make_word_table(2048, 1 << 16)
+        kernel.word_table_add(table, text, 0, ends, len(ends))
+        tables.append(table)
+        counters.append(Counter(words))
+    assert kernel.word_table_absorb(tables[0], tables[1], 0) == len(tables[1].rows)
+    assert export(tables[0]) == dict(counters[0] + counters[1])
+
+
+def test_word_table__counts_beyond_32_bits():
+    """Truth: by arithmetic."""
+    text, ends = lay_out([b"the"])
+    table = make_word_table(64, 128)
+    kernel.word_table_add(table, text, 0, ends, 1)
+    table.rows[table.rows[:, kernel.HIGH] != 0, kernel.COUNT] = 3_000_000_000
+    other = make_word_table(64, 128)
+    kernel.word_table_absorb(other, table, 0)
+    kernel.word_table_absorb(other, table, 0)
+    assert export(other) == {b"the": 6_000_000_000}
