@@ -140,7 +140,7 @@ def test_summary__goes_to_stderr_and_states_what_was_done(
     assert train("--input", corpus, "--vocab", 270, "--output", output) == 0
     captured = capsys.readouterr()
     assert captured.out == ""
-    for expected in ("1.54 kB", "270 tokens, 13 merges", "MB/s", "distinct words", "corpus.json"):
+    for expected in ("1.54 kB at", "B/s", "270 tokens, 13 merges", "distinct words", "corpus.json"):
         assert expected in captured.err
 
 
