@@ -1,6 +1,7 @@
 """Text to token ids and back, with one vocabulary."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -74,7 +75,11 @@ class Tokenizer:
         self._vocabulary = vocabulary
         self._pattern = pattern
         self._special_finder = SpecialTokenFinder(vocabulary.special_tokens)
-        self._merger = WordMerger(vocabulary)
+
+    @cached_property
+    def _merger(self) -> WordMerger:
+        # Made when first needed: a training run that only saves its result compiles no encoder.
+        return WordMerger(self._vocabulary)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_vocabulary, (self._vocabulary, self._pattern)

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import FilePath
 from numbpe.formats import gpt2, pickles, tiktoken, tokenizer_json
+from numbpe.garbage import paused_collection
 from numbpe.vocabulary import Vocabulary
 
 Writer: TypeAlias = Callable[[Vocabulary, Path], None]
@@ -36,7 +37,9 @@ def save(vocabulary: Vocabulary, path: FilePath) -> None:
 
     Raises ArgumentError for another suffix, or if the format cannot hold the vocabulary.
     """
-    choose_writer(path)(vocabulary, Path(path))
+    writer = choose_writer(path)
+    with paused_collection():
+        writer(vocabulary, Path(path))
 
 
 def choose_writer(path: FilePath) -> Writer:

@@ -11,7 +11,7 @@ from typing import Final
 
 from numbpe.errors import ArgumentError
 from numbpe.files import write_together
-from numbpe.formats.byte_alphabet import spell_bytes
+from numbpe.formats.byte_alphabet import spell_merges, spell_tokens
 from numbpe.vocabulary import Vocabulary
 
 VOCAB_NAME: Final = "vocab.json"
@@ -35,20 +35,21 @@ def save(vocabulary: Vocabulary, path: Path) -> None:
 
 
 def _spell_vocabulary(vocabulary: Vocabulary) -> dict[str, int]:
-    special_ids = {id: name for name, id in vocabulary.special_tokens.items()}
-    ordinary = {spell_bytes(content) for content in vocabulary.ordinary_ids}
+    names = {id: name for name, id in vocabulary.special_tokens.items()}
+    tokens = spell_tokens(vocabulary)
+    ordinary = {letters for token_id, letters in enumerate(tokens) if token_id not in names}
     spelled: dict[str, int] = {}
-    for token_id, content in vocabulary.to_dict().items():
-        name = special_ids.get(token_id)
-        if name is None:
-            spelled[spell_bytes(content)] = token_id
-        elif name not in ordinary:
+    for token_id, letters in enumerate(tokens):
+        name = names.get(token_id)
+        if name is None and letters:
+            spelled[letters] = token_id
+        elif name is not None and name not in ordinary:
             spelled[name] = token_id
     return spelled
 
 
 def _format_merges(vocabulary: Vocabulary) -> bytes:
-    lines = [f"{spell_bytes(left)} {spell_bytes(right)}" for left, right in vocabulary.merges]
+    lines = [f"{left} {right}" for left, right in spell_merges(vocabulary)]
     for rank, line in enumerate(lines):
         # Readers skip every line that begins so, not the first alone.
         if line.startswith("#version"):

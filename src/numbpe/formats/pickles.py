@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from numbpe.files import FilePath, write_together
+from numbpe.garbage import paused_collection
 from numbpe.vocabulary import Vocabulary
 
 PROTOCOL: Final = 4
@@ -36,9 +37,10 @@ def save(vocabulary: Vocabulary, path: Path) -> None:
 
 def save_pickles(tokenizer: HasTokens, vocab_path: FilePath, merges_path: FilePath) -> None:
     """Write the vocabulary and the merges of a tokenizer to two files, both or none."""
-    write_together(
-        {Path(vocab_path): _dump(tokenizer.vocab), Path(merges_path): _dump(tokenizer.merges)}
-    )
+    with paused_collection():
+        write_together(
+            {Path(vocab_path): _dump(tokenizer.vocab), Path(merges_path): _dump(tokenizer.merges)}
+        )
 
 
 def _dump(value: object) -> bytes:

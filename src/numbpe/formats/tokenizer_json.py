@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import write_atomically
-from numbpe.formats.byte_alphabet import LETTERS, spell_bytes
+from numbpe.formats.byte_alphabet import LETTERS, spell_merges, spell_tokens
 from numbpe.formats.oniguruma import translate_pattern
 from numbpe.vocabulary import Vocabulary
 
@@ -60,9 +60,7 @@ def build_document(vocabulary: Vocabulary) -> dict[str, Any]:
             "byte_fallback": False,
             "ignore_merges": False,
             "vocab": _spell_vocabulary(vocabulary),
-            "merges": [
-                [spell_bytes(left), spell_bytes(right)] for left, right in vocabulary.merges
-            ],
+            "merges": spell_merges(vocabulary),
         },
     }
 
@@ -74,10 +72,10 @@ def _spell_vocabulary(vocabulary: Vocabulary) -> dict[str, int]:
     """
     names = {id: name for name, id in vocabulary.special_tokens.items()}
     spelled: dict[str, int] = {}
-    for token_id, content in vocabulary.to_dict().items():
-        spelling = names.get(token_id)
-        if spelling is None:
-            spelling = spell_bytes(content)
+    for token_id, letters in enumerate(spell_tokens(vocabulary)):
+        spelling = names.get(token_id, letters)
+        if not spelling:
+            continue
         if spelling in spelled:
             other_id = spelled[spelling]
             raise _describe_clash(names.get(token_id) or names[other_id], min(token_id, other_id))
