@@ -13,6 +13,15 @@ from numbpe.errors import ArgumentError, DataError
 from numbpe.sources import Batch, Stream, encode_text, resolve_source, source_nbytes
 
 
+class Text(str):
+    """A class of texts whose ``str()`` is something else, as that of an enumeration is."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "not the text"
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with b.txt, a.txt, sub/c.txt and x[1].txt, which is also the current one."""
@@ -70,6 +79,8 @@ def test_resolve_source__files_and_globs(source: Any, expected: list[str], folde
         ([b"one"], [b"one"]),
         (["a.txt is a file", "b?"], [b"a.txt is a file", b"b?"]),
         (["-", "a"], [b"-", b"a"]),
+        (["**bold** text", "no*match"], [b"**bold** text", b"no*match"]),
+        ([Text("a.text"), b"b"], [b"a.text", b"b"]),
         (["", "sub", "x\0", "a\nb"], [b"", b"sub", b"x\0", b"a\nb"]),
         (iter(["a.txt"]), [b"a.txt"]),
         ((text for text in ("a", "b")), [b"a", b"b"]),

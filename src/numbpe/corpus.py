@@ -91,6 +91,7 @@ class ChunkReader(Iterator[Chunk]):
         self._chunk_nbytes = chunk_nbytes
         self._on_bytes = on_bytes
         self._matches = np.empty((_MATCHES_A_CALL, 3), dtype=np.int64)
+        self._parts = np.empty((_MATCHES_A_CALL, 2), dtype=np.int64)
         self._free_texts: deque[TextArray] = deque()
         self._n_read = 0
         self._open = self._begin_chunk(0)
@@ -122,11 +123,12 @@ class ChunkReader(Iterator[Chunk]):
     def recycle(self, chunk: Chunk) -> None:
         """Give back the memory of a chunk that is no longer used. Any thread may call this."""
         if len(chunk.text) == self._chunk_nbytes + TEXT_PADDING:
-            self._free_texts.append(chunk.text)
+            self._parts = np.empty((_MATCHES_A_CALL, 2), dtype=np.int64)
+        self._free_texts.append(chunk.text)
 
     def _read_chunks(self) -> Generator[Chunk, None, None]:
         # Items come in batches so small that a batch, repaired (3 bytes for 1), fits in a chunk.
-        for document in self._source.open(batch_nbytes=min(self._chunk_nbytes // 4, 64 << 10)):
+        for document in self._source.open(batch_nbytes=min(self._chunk_nbytes // 4, READ_NBYTES)):
             if isinstance(document, Batch):
                 yield from self._add_batch(document)
             else:
@@ -257,12 +259,10 @@ class ChunkReader(Iterator[Chunk]):
     # Many short documents at once.
 
     def _add_batch(self, batch: Batch) -> Iterator[Chunk]:
-        n_bytes = sum(map(len, batch.items))
-        items = batch.items
-        if not self._fits(n_bytes):
+        if not self._fits(batch.n_bytes):
             yield self._end_chunk(self._open.filled)
-        self._count_bytes(n_bytes)
-        documents = self._append(items)
+        self._count_bytes(batch.n_bytes)
+        documents = self._append(batch.items)
         if not self._are_valid(documents):
             items = self._repair_items(batch)
             self._open.filled = int(documents[0, 0])
@@ -278,7 +278,7 @@ class ChunkReader(Iterator[Chunk]):
         """Copy items behind the text; return their (n, 2) starts and stops."""
         open_ = self._open
         documents = np.empty((len(items), 2), dtype=np.int64)
-        np.cumsum([len(item) for item in items], out=documents[:, 1])
+        np.cumsum(np.fromiter(map(len, items), np.int64, len(items)), out=documents[:, 1])
         documents[:, 1] += open_.filled
         documents[0, 0] = open_.filled
         documents[1:, 0] = documents[:-1, 1]
@@ -313,9 +313,10 @@ class ChunkReader(Iterator[Chunk]):
             return
         progress = np.zeros(2, dtype=np.int64)
         while progress[0] < len(documents):
-            parts = np.empty((max(_MATCHES_A_CALL, len(documents)), 2), dtype=np.int64)
-            n_parts = literals_split(self._literals, self._open.text, documents, progress, parts)
-            self._open.parts.append(parts[:n_parts])
+            n_parts = literals_split(
+                self._literals, self._open.text, documents, progress, self._parts
+            )
+            self._open.parts.append(self._parts[:n_parts].copy())
 
 
 def read_chunks(

@@ -11,7 +11,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 from numbpe.errors import ArgumentError, DataError, shorten_value
@@ -31,6 +31,9 @@ Source: TypeAlias = (
 
 N_ITEMS_PROBED = 1000
 """How many items of a list are looked at to tell a list of paths from a list of texts."""
+
+_MAX_AHEAD = 64
+"""Most items taken from an iterable before the first of them is used."""
 
 _LONGEST_PATH = 4096
 _TEXT_FILE_SUFFIXES = (".txt", ".text", ".md", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".html")
@@ -80,6 +83,7 @@ class Batch:
     """Short documents that were items of an iterable, as bytes that need not be UTF-8."""
 
     items: list[bytes]
+    n_bytes: int
     first_position: int
     """Place of the first item in the iterable, from 0."""
 
@@ -172,31 +176,63 @@ def _open_files(paths: Iterable[str]) -> Iterator[Stream]:
 
 
 def _gather_items(items: Iterable[object], batch_nbytes: int) -> Iterator[Stream | Batch]:
+    """Yield short items in batches and long ones as streams, taking only a few items ahead."""
+    iterator = iter(items)
     batch: list[bytes] = []
     n_batched = 0
-    first_position = 0
-    for position, item in enumerate(items):
-        if isinstance(item, str):
-            is_long = len(item) * 4 > batch_nbytes  # no character takes more than 4 bytes
-            data = b"" if is_long else encode_text(item)
-        elif isinstance(item, bytes):
-            is_long = len(item) > batch_nbytes
-            data = item
-        else:
-            raise _word_item_error(item, position)
-        if is_long or n_batched + len(data) > batch_nbytes:
-            if batch:
-                yield Batch(batch, first_position)
-            batch, n_batched, first_position = [], 0, position
-        if is_long:
-            reader = _TextReader(item) if isinstance(item, str) else io.BytesIO(item)
-            yield Stream(f"item {position}", cast(BinaryReader, reader))
-            first_position = position + 1
-        else:
-            batch.append(data)
-            n_batched += len(data)
+    position = 0
+    n_ahead = 1
+    while group := list(islice(iterator, n_ahead)):
+        whole = _encode_group(group, batch_nbytes)
+        # If one of them is long or odd, each is looked at alone.
+        alone = ((_encode_group([item], batch_nbytes), [item]) for item in group)
+        n_bytes = 0
+        for encoded, part in alone if whole is None else [(whole, group)]:
+            n_bytes = sum(map(len, encoded or ()))
+            if batch and (encoded is None or n_batched + n_bytes > batch_nbytes):
+                yield Batch(batch, n_batched, position - len(batch))
+                batch, n_batched = [], 0
+            if encoded is None:
+                yield _open_item(part[0], position)
+            else:
+                batch += encoded
+                n_batched += n_bytes
+            position += len(part)
+        is_short = whole is not None and 4 * n_bytes < batch_nbytes
+        n_ahead = min(2 * n_ahead, _MAX_AHEAD) if is_short else 1
     if batch:
-        yield Batch(batch, first_position)
+        yield Batch(batch, n_batched, position - len(batch))
+
+
+def _encode_group(group: list[object], batch_nbytes: int) -> list[bytes] | None:
+    """Return items as bytes; ``None`` if they are too long together, or not alike."""
+    kinds = set(map(type, group))
+    if kinds == {bytes}:
+        encoded = cast("list[bytes]", group)
+    elif kinds == {str}:
+        texts = cast("list[str]", group)
+        if sum(map(len, texts)) > batch_nbytes:
+            return None
+        try:
+            encoded = list(map(str.encode, texts))
+        except UnicodeEncodeError:
+            encoded = list(map(encode_text, texts))
+    elif len(group) == 1 and isinstance(group[0], str | bytes):  # of a class derived from them
+        item = group[0]
+        return _encode_group(
+            [str.__str__(item) if isinstance(item, str) else bytes(item)], batch_nbytes
+        )
+    else:
+        return None
+    return encoded if sum(map(len, encoded)) <= batch_nbytes else None
+
+
+def _open_item(item: object, position: int) -> Stream:
+    if isinstance(item, str):
+        return Stream(f"item {position}", _TextReader(item))
+    if isinstance(item, bytes):
+        return Stream(f"item {position}", cast(BinaryReader, io.BytesIO(item)))
+    raise _word_item_error(item, position)
 
 
 def _word_item_error(item: object, position: int) -> DataError:
@@ -289,9 +325,9 @@ def _resolve_list(source: Sequence[object]) -> ResolvedSource:
 def _refuse_missing_files(source: Sequence[object]) -> None:
     """Refuse a list of what can only be names of files, none of which is there."""
     for item in source:
-        if not isinstance(item, str) or item.split() != [item]:
+        if not isinstance(item, str) or len(item) > _LONGEST_PATH:
             return
-        if not item.lower().endswith(_TEXT_FILE_SUFFIXES):
+        if not item.lower().endswith(_TEXT_FILE_SUFFIXES) or item.split() != [item]:
             return
     raise FileNotFoundError(
         f"cannot read {shorten_value(source[0], 200)}: there is no such file; if the list holds texts "
@@ -304,7 +340,9 @@ def _names_files(item: str) -> bool:
         return False
     if os.path.exists(item):
         return not os.path.isdir(item)
-    return glob.has_magic(item) and bool(_match_glob(item))
+    if not glob.has_magic(item) or ("**" in item and item.split() != [item]):
+        return False  # a text, were it taken for a glob, should not make us walk through folders
+    return any(not os.path.isdir(path) for path in glob.iglob(item, recursive=True))
 
 
 def _match_glob(pattern: str) -> list[str]:
