@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,12 +20,12 @@ def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     if request.param == "compiled":
         yield "compiled"
         return
-    names = [name for name in vars(ranks) if hasattr(getattr(ranks, name), "py_func")]
-    plain = SimpleNamespace(**{name: getattr(ranks, name).py_func for name in names})
-    for name in names:
-        monkeypatch.setattr(ranks, name, getattr(plain, name))
-    monkeypatch.setattr(word_merger, "merge_words", plain.merge_words)
-    monkeypatch.setattr(word_merger, "merge_table_fill", plain.merge_table_fill)
+    kernels = [name for name in vars(ranks) if hasattr(getattr(ranks, name), "py_func")]
+    for name in kernels:
+        monkeypatch.setattr(ranks, name, getattr(ranks, name).py_func)
+    # The bridge holds names of its own.
+    monkeypatch.setattr(word_merger, "merge_words", ranks.merge_words)
+    monkeypatch.setattr(word_merger, "merge_table_fill", ranks.merge_table_fill)
     with np.errstate(over="ignore"):  # hash_key wraps around, as it is meant to
         yield "plain"
 
