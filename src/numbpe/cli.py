@@ -1,7 +1,7 @@
 """The console command ``numbpe``: its sub-commands, its errors and its exit codes.
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 the data or the machine stood in
-the way, 2 the command was wrong, 130 interrupted. An error is one line; ``--debug`` adds tracebacks.
+the way, 2 the command was wrong, 130 interrupted, 143 terminated. An error is one line; ``--debug`` adds tracebacks.
 The modules that compile kernels are imported when a command runs, so that ``--help`` is quick.
 
 A sub-command is a module with ``add_parser(commands)``, which sets ``run`` to a function from the
@@ -12,7 +12,9 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
@@ -26,11 +28,16 @@ EXIT_OK = 0
 EXIT_DATA = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
 
 _EPILOG = """example:
   numbpe train --input owt.txt --vocab 32000
 
 exit codes: 0 done, 1 data or machine, 2 wrong command, 130 interrupted"""
+
+
+class Terminated(KeyboardInterrupt):
+    """Another program, such as a batch system, has asked this one to end."""
 
 
 class Report(Protocol):
@@ -54,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # argparse has printed its help or its error
         return stop.code if isinstance(stop.code, int) else EXIT_USAGE
     try:
-        with _show_warnings_in_one_line():
+        with _show_warnings_in_one_line(), _clean_up_when_terminated():
             report = arguments.run(arguments)
         _print_report(report, arguments)
     except BrokenPipeError:
@@ -91,8 +98,10 @@ def _print_report(report: Report, arguments: argparse.Namespace) -> None:
 def _report_error(error: BaseException) -> int:
     """Say in one line what went wrong; return the exit code."""
     if isinstance(error, KeyboardInterrupt):
-        _print_to_stderr("numbpe: interrupted; nothing was written")
-        return EXIT_INTERRUPTED
+        is_terminated = isinstance(error, Terminated)
+        word = "terminated" if is_terminated else "interrupted"
+        _print_to_stderr(f"numbpe: {word}; no results were written")
+        return EXIT_TERMINATED if is_terminated else EXIT_INTERRUPTED
     _print_to_stderr("numbpe: error: " + " ".join(_describe_error(error).split()))
     return EXIT_USAGE if isinstance(error, ArgumentError) else EXIT_DATA
 
@@ -124,6 +133,23 @@ def _show_warnings_in_one_line() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
+
+
+@contextlib.contextmanager
+def _clean_up_when_terminated() -> Iterator[None]:
+    """Let SIGTERM end the work as Ctrl-C does, with temporary files removed."""
+
+    def end(_signal: int, _frame: object) -> None:
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set handlers
+        return
+    previous = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _abandon_closed_streams() -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from numbpe import files, train_command
+from numbpe import cli, files, train_command
 
 Train: TypeAlias = Callable[..., int]
 ListFiles: TypeAlias = Callable[[Path], list[str]]
@@ -160,6 +161,7 @@ def raise_from(error: BaseException) -> Any:
     ("error", "code", "part"),
     [
         (KeyboardInterrupt(), 130, "interrupted"),
+        (cli.Terminated(), 143, "terminated"),
         (MemoryError(), 1, "--memory"),
         (OSError(errno.EIO, "bad disk", "a.txt"), 1, "'a.txt': bad disk"),
         (RuntimeError("two\nlines"), 1, "unexpected RuntimeError: two lines"),
@@ -182,6 +184,20 @@ def test_any_error__is_one_line_unless_debugging(
     assert part in lines[-1]
     assert ("Traceback" in lines[0]) == is_debugging
     assert (len(lines) > 1) == is_debugging
+
+
+def test_sigterm__ends_the_work_as_ctrl_c_does(
+    corpus: Path,
+    output: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    train: Train,
+) -> None:
+    """Truth: the promise that temporary files are gone whatever ends a run."""
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(train_command, "write_results", lambda *_: signal.raise_signal(15))
+    assert train("--input", corpus, "--vocab", 270, "--output", output) == 143
+    assert not output.exists()
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_interrupted_run__leaves_nothing(
