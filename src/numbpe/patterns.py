@@ -10,7 +10,7 @@ through the regex module, with one warning.
 import functools
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import regex
@@ -102,20 +102,24 @@ class Pattern:
         text = data.decode("utf-8", "surrogateescape")
         ends = [len(text)] if text else []
         for split in self._slow_splits:
-            cut: list[int] = []
-            start = 0
-            for stop in ends:
-                for match in split.finditer(text[start:stop]):
-                    if match.end() > match.start():
-                        cut += [start + match.start(), start + match.end()]
-                cut.append(stop)
-                start = stop
-            ends = sorted(set(cut) - {0})
+            cut = set(ends)
+            for start, stop in zip([0, *ends[:-1]], ends, strict=True):
+                cut.update(start + end for end in _find_match_bounds(split, text[start:stop]))
+            ends = sorted(cut - {0})
         lengths = [
             len(text[a:b].encode("utf-8", "surrogateescape"))
             for a, b in zip([0, *ends[:-1]], ends, strict=True)
         ]
         return np.cumsum(lengths, dtype=np.int64)
+
+
+def _find_match_bounds(split: "regex.Pattern[str]", text: str) -> Iterator[int]:
+    """Yield the starts and the ends of the matches that are not empty."""
+    position = 0
+    while (match := split.search(text, position)) is not None:
+        if match.end() > match.start():
+            yield from match.span()
+        position = max(match.end(), match.start() + 1)
 
 
 def _compile_slowly(source: str) -> "regex.Pattern[str]":
