@@ -25,6 +25,7 @@ class Literals(NamedTuple):
     buckets     : (257,) int64, those that begin with byte b are ``buckets[b]`` to ``buckets[b+1]-1``
     positions   : (n,) int64, the place of each in the list that the caller gave
     first_bytes : (k,) uint8, the distinct first bytes
+    begins      : (256,) uint8, 1 for each of them, else 0
     """
 
     contents: NDArray[np.uint8]
@@ -32,6 +33,7 @@ class Literals(NamedTuple):
     buckets: NDArray[np.int64]
     positions: NDArray[np.int64]
     first_bytes: NDArray[np.uint8]
+    begins: NDArray[np.uint8]
 
 
 @njit
@@ -86,24 +88,34 @@ def _skip_to_byte(text: NDArray[np.uint8], byte: np.uint64, start: int, stop: in
 
 
 @njit
-def _skip_by_buckets(
-    text: NDArray[np.uint8], buckets: NDArray[np.int64], start: int, stop: int
+def _skip_by_table(
+    text: NDArray[np.uint8], begins: NDArray[np.uint8], start: int, stop: int
 ) -> int:
     """Return the position of the first byte at start or after that begins a literal.
 
-    It is stop or more if there is none. Reads up to 8 bytes past stop. Cost: two loads a byte.
+    It is stop or more if there is none. Reads up to 8 bytes past stop. Cost: one load a byte, one
+    branch for 8 bytes.
     """
     position = start
-    one = np.uint64(1)
     mask = np.uint64(0xFF)
     while position < stop:
         word = load_u64(text, position)
-        for _ in range(8):
-            byte = word & mask
-            if buckets[byte + one] != buckets[byte]:
-                return position
-            word >>= np.uint64(8)
-            position += 1
+        found = (
+            begins[word & mask]
+            | begins[(word >> np.uint64(8)) & mask]
+            | begins[(word >> np.uint64(16)) & mask]
+            | begins[(word >> np.uint64(24)) & mask]
+            | begins[(word >> np.uint64(32)) & mask]
+            | begins[(word >> np.uint64(40)) & mask]
+            | begins[(word >> np.uint64(48)) & mask]
+            | begins[word >> np.uint64(56)]
+        )
+        if found != 0:
+            while begins[word & mask] == 0:
+                word >>= np.uint64(8)
+                position += 1
+            return position
+        position += 8
     return position
 
 
@@ -121,7 +133,7 @@ def literals_skip(literals: Literals, text: NDArray[np.uint8], start: int, stop:
     if n_first_bytes == 1:
         found = _skip_to_byte(text, np.uint64(literals.first_bytes[0]), start, stop)
     else:
-        found = _skip_by_buckets(text, literals.buckets, start, stop)
+        found = _skip_by_table(text, literals.begins, start, stop)
     return min(found, stop)
 
 

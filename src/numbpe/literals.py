@@ -26,4 +26,5 @@ def build_literals(byte_strings: Sequence[bytes]) -> Literals:
         buckets=buckets,
         positions=np.array(order, dtype=np.int64),
         first_bytes=np.flatnonzero(n_by_first_byte).astype(np.uint8),
+        begins=(n_by_first_byte > 0).astype(np.uint8),
     )
