@@ -5,8 +5,8 @@ import sys
 from dataclasses import dataclass
 
 from numbpe.errors import BudgetError
+from numbpe.process_memory import measure_peak_rss
 from numbpe.sizes import format_nbytes, parse_nbytes
-from numbpe.summary import measure_peak_rss
 
 DEFAULT_SHARE = 0.75
 """The part of the memory that is free now which a run takes at most where no budget is given."""

@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -150,8 +150,13 @@ def train_with_report(
     progress: bool | Progress = True,
     unicode_version: str = "16",
     chunk_nbytes: int = CHUNK_NBYTES,
+    on_counted: Callable[[WordCounts], None] | None = None,
 ) -> tuple[Tokenizer, TrainingReport]:
-    """Train as :func:`train` does, and say what was done. Nothing is warned of; see the report."""
+    """Train as :func:`train` does, and say what was done. Nothing is warned of; see the report.
+
+    on_counted : called with the word counts of text before they are merged, so that they can be
+        saved whatever happens then
+    """
     rules = get_recipe(recipe) if isinstance(recipe, str) else recipe
     names = check_special_tokens(special_tokens)
     n_merges = _check_sizes(vocab_size, len(names), min_frequency, max_token_bytes)
@@ -167,6 +172,8 @@ def train_with_report(
     else:
         run = CountingRun(compiled, names, n_threads, budget)
         words = run.count(source, errors=errors, progress=bars, chunk_nbytes=chunk_nbytes)
+        if on_counted is not None:
+            on_counted(words)
     counted = time.perf_counter()
     longest = None if max_token_bytes is None else rules.longest_token_nbytes(max_token_bytes)
     merged = _merge(words, n_merges, rules, min_frequency, longest, budget, bars)
