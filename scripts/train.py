@@ -1,8 +1,6 @@
 """Train a vocabulary: ``python scripts/train.py --input owt.txt --vocab 32000``."""
 
-import sys
-
-from numbpe.cli import main
+from numbpe.cli import run_process
 
 if __name__ == "__main__":
-    sys.exit(main(["train", *sys.argv[1:]]))
+    run_process(["train"])

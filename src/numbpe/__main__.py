@@ -1,8 +1,6 @@
 """``python -m numbpe``: the console command."""
 
-import sys
-
-from numbpe.cli import main
+from numbpe.cli import run_process
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_process()
