@@ -44,15 +44,15 @@ def count_documents(
             position = documents[document, 0]
         while True:
             # Count what is cut.
-            n_left = progress[N_ENDS] - progress[N_COUNTED]
-            if n_left > 0:
-                rest = ends[progress[N_COUNTED] : progress[N_ENDS]]
-                n_counted = word_table_add(table, text, position, rest, n_left)
-                progress[N_COUNTED] += n_counted
-                progress[N_PIECES] += n_counted
-                if n_counted > 0:
-                    position = rest[n_counted - np.int64(1)]
-                if n_counted < n_left:
+            n_counted = progress[N_COUNTED]
+            n_ends = progress[N_ENDS]
+            if n_counted < n_ends:
+                done = word_table_add(table, text, position, ends, n_counted, n_ends)
+                progress[N_COUNTED] = done
+                progress[N_PIECES] += done - n_counted
+                if done > n_counted:
+                    position = ends[done - np.int64(1)]
+                if done < n_ends:
                     progress[DOCUMENT] = document
                     progress[POSITION] = position
                     return False

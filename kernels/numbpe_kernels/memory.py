@@ -82,8 +82,8 @@ def mask_block(
     return np.uint64(int.from_bytes(np.packbits(hits, bitorder="little").tobytes(), "little"))
 
 
-def prefetch(array: NDArray[np.uint64], row: int) -> None:
-    """Ask for the cache line of ``array[row]``, a row of a (m, k) array; changes nothing."""
+def prefetch(array: NDArray[np.uint64], index: int | np.uint64) -> None:
+    """Ask for the cache line of ``array[index]``, a flat array; changes nothing."""
 
 
 @intrinsic
@@ -120,14 +120,12 @@ def _overload_mask_block(text: Any, index: Any, fold: Any, low: Any, span: Any) 
 
 
 @intrinsic
-def _prefetch(typing_context: Any, array: Any, row: Any) -> Any:
+def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         structure = context.make_array(array)(context, builder, arguments[0])
-        position = context.cast(builder, arguments[1], row, types.intp)
-        row_nbytes = builder.extract_value(structure.strides, 0)
+        position = context.cast(builder, arguments[1], index, types.intp)
         byte_pointer = ir.IntType(8).as_pointer()
-        base = builder.bitcast(structure.data, byte_pointer)
-        address = builder.gep(base, [builder.mul(position, row_nbytes)])
+        address = builder.bitcast(builder.gep(structure.data, [position]), byte_pointer)
         integer = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte_pointer, integer, integer, integer])
         function = builder.module.globals.get("llvm.prefetch.p0") or ir.Function(
@@ -136,12 +134,12 @@ def _prefetch(typing_context: Any, array: Any, row: Any) -> Any:
         builder.call(function, [address, integer(0), integer(3), integer(1)])
         return context.get_dummy_value()
 
-    return types.none(array, row), generate
+    return types.none(array, index), generate
 
 
 @overload(prefetch)
-def _overload_prefetch(array: Any, row: Any) -> Any:
-    def touch(array: Any, row: Any) -> Any:
-        _prefetch(array, row)
+def _overload_prefetch(array: Any, index: Any) -> Any:
+    def touch(array: Any, index: Any) -> Any:
+        _prefetch(array, index)
 
     return touch

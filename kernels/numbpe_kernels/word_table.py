@@ -16,11 +16,14 @@ from numbpe_kernels.memory import load_u64, prefetch
 
 SHORT_NBYTES = 15
 LONG_MARK = np.uint64(0xFF << 56)
-LOW = 0
-HIGH = 1
-COUNT = 2
-PLACE = 3
-"""Columns of a row; the length of a short word is the highest byte of HIGH."""
+ROW_WIDTH = 4
+LOW = np.uint64(0)
+HIGH = np.uint64(1)
+COUNT = np.uint64(2)
+PLACE = np.uint64(3)
+"""Columns of a row; the length of a short word is the highest byte of HIGH. Rows lie in one flat
+array and are addressed by the place of their first number, as uint64: that costs neither the
+multiplication by a width known at run time only, nor the test for a negative index."""
 
 N_WORDS = 0
 ARENA_END = 1
@@ -43,18 +46,18 @@ _HIGH_MASKS = np.array([(1 << (8 * max(n - 8, 0))) - 1 for n in range(16)], dtyp
 class WordTable(NamedTuple):
     """Rows and arena of a table.
 
-    rows : (m, 4) uint64, m a power of two; a free row is all zeros
+    rows : (m * ROW_WIDTH,) uint64, m a power of two; a free row is all zeros
     arena : (a,) uint8, the bytes of long words, readable TEXT_PADDING bytes past the last
-    keys : (BATCH, 2) uint64, scratch
-    slots : (BATCH,) int64, scratch
+    lows, highs, slots : (BATCH,) uint64, scratch: keys and first rows of a batch
     state : (STATE_SIZE,) int64, rows in use and bytes in the arena
     shift : uint64, 64 - log2(m)
     """
 
     rows: NDArray[np.uint64]
     arena: NDArray[np.uint8]
-    keys: NDArray[np.uint64]
-    slots: NDArray[np.int64]
+    lows: NDArray[np.uint64]
+    highs: NDArray[np.uint64]
+    slots: NDArray[np.uint64]
     state: NDArray[np.int64]
     shift: np.uint64
 
@@ -62,10 +65,11 @@ class WordTable(NamedTuple):
 def make_word_table(n_slots: int, arena_nbytes: int) -> WordTable:
     """Return an empty table of ``n_slots`` rows, a power of two, at least 2."""
     return WordTable(
-        rows=np.zeros((n_slots, 4), dtype=np.uint64),
+        rows=np.zeros(n_slots * ROW_WIDTH, dtype=np.uint64),
         arena=np.zeros(arena_nbytes, dtype=np.uint8),
-        keys=np.zeros((BATCH, 2), dtype=np.uint64),
-        slots=np.zeros(BATCH, dtype=np.int64),
+        lows=np.zeros(BATCH, dtype=np.uint64),
+        highs=np.zeros(BATCH, dtype=np.uint64),
+        slots=np.zeros(BATCH, dtype=np.uint64),
         state=np.zeros(STATE_SIZE, dtype=np.int64),
         shift=np.uint64(64 - (n_slots.bit_length() - 1)),
     )
@@ -114,181 +118,202 @@ def word_equal_long(
 
 
 @njit
-def word_table_probe(table: WordTable, text: NDArray[np.uint8], start: int, i: int) -> int:
-    """Return the row of the i-th word of a batch, or the free row where it would go, as int64.
+def word_table_probe(
+    table: WordTable, text: NDArray[np.uint8], start: int, i: np.uint64
+) -> np.uint64:
+    """Return the row of the i-th word of a batch, or the free row where it would go, as uint64.
 
     start : int64, where the word begins in text, which is looked at for a long word only
-    i : int64, its place in the scratch arrays, which hold its key and first slot
+    i : uint64, its place in the scratch arrays, which hold its key and first row
     Reads only. Expected O(1) probes; does not end if no row is free.
     """
     rows = table.rows
-    last = np.int64(rows.shape[0] - 1)
-    low = table.keys[i, 0]
-    high = table.keys[i, 1]
-    slot = table.slots[i]
+    last = np.uint64(rows.shape[0] - 1)
+    low = table.lows[i]
+    high = table.highs[i]
+    row = table.slots[i]
     while True:
-        if rows[slot, LOW] == low and rows[slot, HIGH] == high:
+        if rows[row + LOW] == low and rows[row + HIGH] == high:
             if high < LONG_MARK:
-                return slot
+                return row
             length = np.int64(high & ~LONG_MARK)
-            place = np.int64(rows[slot, PLACE])
-            if word_equal_long(text, start, table.arena, place, length):
-                return slot
-        elif rows[slot, HIGH] == np.uint64(0):
-            return slot
-        slot = (slot + np.int64(1)) & last
+            if word_equal_long(text, start, table.arena, np.int64(rows[row + PLACE]), length):
+                return row
+        elif rows[row + HIGH] == np.uint64(0):
+            return row
+        row = (row + np.uint64(ROW_WIDTH)) & last
 
 
 @njit
 def word_table_hash(
-    table: WordTable, text: NDArray[np.uint8], start: int, stop: int, i: int
+    table: WordTable, text: NDArray[np.uint8], start: int, length: int, i: np.uint64
 ) -> None:
-    """Write the key and first slot of ``text[start:stop]`` into place i of the scratch arrays.
+    """Write the key and first row of a word into place i of the scratch arrays.
 
-    text : uint8 with padding; start < stop, int64. Also asks for the row's cache line.
+    text : uint8 with padding; start, length : int64, length at least 1; i : uint64
+    Also asks for the cache line of the row.
     """
-    length = np.int64(stop) - np.int64(start)
     if length <= SHORT_NBYTES:
-        low = load_u64(text, start) & _LOW_MASKS[length]
-        high = load_u64(text, start + np.int64(8)) & _HIGH_MASKS[length]
-        high |= np.uint64(length) << np.uint64(56)
+        size = np.uint64(length)
+        low = load_u64(text, start) & _LOW_MASKS[size]
+        high = load_u64(text, start + np.int64(8)) & _HIGH_MASKS[size]
+        high |= size << np.uint64(56)
         mixed = word_mix(low, high)
     else:
         mixed = word_hash_long(text, start, length)
         low = mixed
         high = LONG_MARK | np.uint64(length)
-    table.keys[i, 0] = low
-    table.keys[i, 1] = high
-    slot = np.int64(mixed >> table.shift)
-    table.slots[i] = slot
-    prefetch(table.rows, slot)
+    table.lows[i] = low
+    table.highs[i] = high
+    row = (mixed >> table.shift) << np.uint64(2)
+    table.slots[i] = row
+    prefetch(table.rows, row)
 
 
 @njit
 def word_table_enter(
-    table: WordTable, text: NDArray[np.uint8], start: int, i: int, slot: int, count: np.uint64
+    table: WordTable,
+    text: NDArray[np.uint8],
+    start: int,
+    i: np.uint64,
+    row: np.uint64,
+    count: np.uint64,
 ) -> None:
-    """Make the free row ``slot`` the row of the i-th word of a batch.
+    """Make the free row ``row`` the row of the i-th word of a batch.
 
-    start : int64, where it begins in text; count : uint64. Writes rows, arena and state; the arena
-    has room.
+    start : int64, where it begins in text; i, row, count : uint64
+    Writes rows, arena and state; the arena has room.
     """
-    high = table.keys[i, 1]
-    table.rows[slot, LOW] = table.keys[i, 0]
-    table.rows[slot, HIGH] = high
-    table.rows[slot, COUNT] = count
+    high = table.highs[i]
+    table.rows[row + LOW] = table.lows[i]
+    table.rows[row + HIGH] = high
+    table.rows[row + COUNT] = count
     table.state[N_WORDS] += np.int64(1)
     if high >= LONG_MARK:
         place = table.state[ARENA_END]
         length = np.int64(high & ~LONG_MARK)
         for j in range(length):
             table.arena[place + j] = text[start + j]
-        table.rows[slot, PLACE] = np.uint64(place)
+        table.rows[row + PLACE] = np.uint64(place)
         table.state[ARENA_END] = place + length
 
 
 @njit
-def word_table_add(
-    table: WordTable, text: NDArray[np.uint8], start: int, ends: NDArray[np.int64], n_ends: int
-) -> int:
-    """Count the words ``text[start:ends[0]]``, ``text[ends[0]:ends[1]]``, ... ``ends[n_ends - 1]``.
+def word_table_capacity(table: WordTable) -> int:
+    """Return how many words the table takes, int64: three quarters of its rows."""
+    return np.int64(table.rows.shape[0]) // np.int64(4 * ROW_WIDTH) * np.int64(3)
 
-    text : uint8 with padding; start, n_ends : int64; ends : (>= n_ends,) int64, ascending
-    Writes the table. Returns how many words were counted, int64: fewer than n_ends where a batch
-    might not find room, so that at most three quarters of the rows are ever in use.
+
+@njit
+def word_table_add(
+    table: WordTable,
+    text: NDArray[np.uint8],
+    start: int,
+    ends: NDArray[np.int64],
+    first: int,
+    n_ends: int,
+) -> int:
+    """Count the words that begin at ``start`` and end at ``ends[first]``, ... ``ends[n_ends - 1]``.
+
+    text : uint8 with padding; start, first, n_ends : int64; ends : (>= n_ends,) int64, ascending
+    Writes the table. Returns the place in ``ends`` of the first word that was not counted, int64:
+    less than n_ends where a batch might not find room.
     Cost: about one cache miss a word that is not common.
     """
     rows = table.rows
-    capacity = np.int64(rows.shape[0]) // np.int64(4) * np.int64(3)
-    done = np.int64(0)
+    capacity = word_table_capacity(table)
+    done = np.uint64(first)
     place = np.int64(start)
-    while done < n_ends:
-        n_batch = min(np.int64(BATCH), n_ends - done)
-        batch_nbytes = ends[done + n_batch - np.int64(1)] - place
+    while done < np.uint64(n_ends):
+        n_batch = min(np.uint64(BATCH), np.uint64(n_ends) - done)
+        batch_nbytes = ends[done + n_batch - np.uint64(1)] - place
         room = np.int64(table.arena.shape[0]) - table.state[ARENA_END] - np.int64(64)
-        if table.state[N_WORDS] + n_batch > capacity or batch_nbytes > room:
-            return done
-        first = place
+        if table.state[N_WORDS] + np.int64(n_batch) > capacity or batch_nbytes > room:
+            return np.int64(done)
+        begin = place
         for i in range(n_batch):
-            end = ends[done + i]
-            word_table_hash(table, text, place, end, i)
+            end = ends[done + np.uint64(i)]
+            word_table_hash(table, text, place, end - place, np.uint64(i))
             place = end
-        place = first
+        place = begin
         for i in range(n_batch):
-            slot = word_table_probe(table, text, place, i)
-            if rows[slot, HIGH] == np.uint64(0):
-                word_table_enter(table, text, place, i, slot, np.uint64(1))
+            row = word_table_probe(table, text, place, np.uint64(i))
+            if rows[row + HIGH] == np.uint64(0):
+                word_table_enter(table, text, place, np.uint64(i), row, np.uint64(1))
             else:
-                rows[slot, COUNT] += np.uint64(1)
-            place = ends[done + i]
+                rows[row + COUNT] += np.uint64(1)
+            place = ends[done + np.uint64(i)]
         done += n_batch
-    return done
+    return np.int64(done)
 
 
 @njit
 def word_table_rehash(old_rows: NDArray[np.uint64], table: WordTable) -> None:
     """Move the rows of a smaller table into the empty rows of ``table``, which has its arena.
 
-    old_rows : (k, 4) uint64, distinct words. Writes table.rows. One pass.
+    old_rows : (k * ROW_WIDTH,) uint64, distinct words. Writes table.rows. One pass.
     """
     rows = table.rows
-    last = np.int64(rows.shape[0] - 1)
-    for row in range(old_rows.shape[0]):
-        high = old_rows[row, HIGH]
+    last = np.uint64(rows.shape[0] - 1)
+    for i in range(old_rows.shape[0] // ROW_WIDTH):
+        old = np.uint64(i) << np.uint64(2)
+        high = old_rows[old + HIGH]
         if high == np.uint64(0):
             continue
-        low = old_rows[row, LOW]
+        low = old_rows[old + LOW]
         mixed = low if high >= LONG_MARK else word_mix(low, high)
-        slot = np.int64(mixed >> table.shift)
-        while rows[slot, HIGH] != np.uint64(0):
-            slot = (slot + np.int64(1)) & last
-        for column in range(4):
-            rows[slot, column] = old_rows[row, column]
+        row = (mixed >> table.shift) << np.uint64(2)
+        while rows[row + HIGH] != np.uint64(0):
+            row = (row + np.uint64(ROW_WIDTH)) & last
+        for column in range(ROW_WIDTH):
+            rows[row + np.uint64(column)] = old_rows[old + np.uint64(column)]
 
 
 @njit
 def word_table_absorb(table: WordTable, other: WordTable, start: int) -> int:
-    """Add the counts of ``other`` to ``table``, from the row ``start`` of ``other`` on.
+    """Add the counts of ``other`` to ``table``, from its row number ``start`` on.
 
-    start : int64, 0 at first. Writes table; scratch of both. Returns the row of ``other`` at which
-    ``table`` had no room, where the caller goes on after enlarging it, or the number of rows of
-    ``other`` when all is done, int64.
+    start : int64, 0 at first. Writes table; scratch of both. Returns the number of the row of
+    ``other`` at which ``table`` had no room, where the caller goes on after enlarging it, or the
+    number of rows of ``other`` when all is done, int64.
     """
     rows = table.rows
-    capacity = np.int64(rows.shape[0]) // np.int64(4) * np.int64(3)
-    for row in range(start, other.rows.shape[0]):
-        high = other.rows[row, HIGH]
+    capacity = word_table_capacity(table)
+    n_others = np.int64(other.rows.shape[0] // ROW_WIDTH)
+    for number in range(start, n_others):
+        theirs = np.uint64(number) << np.uint64(2)
+        high = other.rows[theirs + HIGH]
         if high == np.uint64(0):
             continue
-        low = other.rows[row, LOW]
+        low = other.rows[theirs + LOW]
         place = np.int64(0)
         room = np.int64(table.arena.shape[0]) - table.state[ARENA_END] - np.int64(64)
         mixed = low
         if high >= LONG_MARK:
-            place = np.int64(other.rows[row, PLACE])
+            place = np.int64(other.rows[theirs + PLACE])
             room -= np.int64(high & ~LONG_MARK)
         else:
             mixed = word_mix(low, high)
         if room < 0 or table.state[N_WORDS] >= capacity:
-            return np.int64(row)
-        table.keys[0, 0] = low
-        table.keys[0, 1] = high
-        table.slots[0] = np.int64(mixed >> table.shift)
-        slot = word_table_probe(table, other.arena, place, np.int64(0))
-        if rows[slot, HIGH] == np.uint64(0):
-            count = other.rows[row, COUNT]
-            word_table_enter(table, other.arena, place, np.int64(0), slot, count)
+            return np.int64(number)
+        table.lows[0] = low
+        table.highs[0] = high
+        table.slots[0] = (mixed >> table.shift) << np.uint64(2)
+        row = word_table_probe(table, other.arena, place, np.uint64(0))
+        count = other.rows[theirs + COUNT]
+        if rows[row + HIGH] == np.uint64(0):
+            word_table_enter(table, other.arena, place, np.uint64(0), row, count)
         else:
-            rows[slot, COUNT] += other.rows[row, COUNT]
-    return np.int64(other.rows.shape[0])
+            rows[row + COUNT] += count
+    return n_others
 
 
 @njit
 def word_table_measure(table: WordTable) -> int:
     """Return the number of bytes of all words, int64. One pass over the rows."""
     n_bytes = np.int64(0)
-    for row in range(table.rows.shape[0]):
-        high = table.rows[row, HIGH]
+    for i in range(table.rows.shape[0] // ROW_WIDTH):
+        high = table.rows[(np.uint64(i) << np.uint64(2)) + HIGH]
         if high >= LONG_MARK:
             n_bytes += np.int64(high & ~LONG_MARK)
         else:
@@ -311,24 +336,25 @@ def word_table_export(
     word = np.int64(0)
     target = np.int64(0)
     offsets_out[0] = np.int64(0)
-    for row in range(table.rows.shape[0]):
-        high = table.rows[row, HIGH]
+    for i in range(table.rows.shape[0] // ROW_WIDTH):
+        row = np.uint64(i) << np.uint64(2)
+        high = table.rows[row + HIGH]
         if high == np.uint64(0):
             continue
         if high >= LONG_MARK:
             length = np.int64(high & ~LONG_MARK)
-            place = np.int64(table.rows[row, PLACE])
+            place = np.int64(table.rows[row + PLACE])
             for j in range(length):
                 contents_out[target + j] = table.arena[place + j]
         else:
             length = np.int64(high >> np.uint64(56))
-            rest = table.rows[row, LOW]
+            rest = table.rows[row + LOW]
             for j in range(length):
                 if j == 8:
                     rest = high
                 contents_out[target + j] = np.uint8(rest & np.uint64(0xFF))
                 rest >>= _BYTE_BITS
         target += length
-        counts_out[word] = np.int64(table.rows[row, COUNT])
+        counts_out[word] = np.int64(table.rows[row + COUNT])
         word += np.int64(1)
         offsets_out[word] = target

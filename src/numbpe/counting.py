@@ -25,9 +25,11 @@ from numbpe_kernels.scanner import KIND_AUTOMATON, KIND_GPT2, Scanner
 from numbpe_kernels.word_table import (
     BATCH,
     N_WORDS,
+    ROW_WIDTH,
     make_word_table,
     word_table_absorb,
     word_table_add,
+    word_table_capacity,
     word_table_export,
     word_table_measure,
     word_table_rehash,
@@ -38,7 +40,7 @@ __all__ = ["WordCounts", "count_words"]
 FIRST_SLOTS = 1 << 15
 FIRST_ARENA_NBYTES = 1 << 16
 ENDS_PER_CALL = 1024
-ROW_NBYTES = 32
+ROW_NBYTES = 8 * ROW_WIDTH
 
 SPILL_FACTOR = 3
 """Bytes that sorting and writing a table takes beside it, as a multiple of the table."""
@@ -252,6 +254,10 @@ class _Worker:
         return int(self.table.state[N_WORDS])
 
     @property
+    def _n_slots(self) -> int:
+        return len(self.table.rows) // ROW_WIDTH
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the table."""
         return self.table.rows.nbytes + self.table.arena.nbytes
@@ -273,19 +279,19 @@ class _Worker:
         """Count with a pattern that does not run as an automaton."""
         for start, stop in chunk.documents.tolist():
             ends = self._pattern.find_ends(chunk.text, start, stop)
-            while len(ends):
-                n_counted = word_table_add(self.table, chunk.text, start, ends, len(ends))
-                if n_counted:
-                    start = int(ends[n_counted - 1])
-                    ends = np.ascontiguousarray(ends[n_counted:])
-                else:
-                    self._make_room()
+            done = 0
+            while True:
+                done = word_table_add(self.table, chunk.text, start, ends, done, len(ends))
+                if done == len(ends):
+                    break
+                start = int(ends[done - 1]) if done else start
+                self._make_room()
 
     def _make_room(self) -> None:
         """Double the part of the table that is full, or move its words to disk."""
         table = self.table
-        rows_are_full = self.n_words + BATCH > len(table.rows) // 4 * 3
-        n_slots = len(table.rows) * (2 if rows_are_full else 1)
+        rows_are_full = self.n_words + BATCH > word_table_capacity(table)
+        n_slots = self._n_slots * (2 if rows_are_full else 1)
         arena_nbytes = len(table.arena) * (1 if rows_are_full else 2)
         if self._limit is not None:
             need = SPILL_FACTOR * (n_slots * ROW_NBYTES + arena_nbytes)
@@ -303,7 +309,7 @@ class _Worker:
 
     def _grow(self, n_slots: int, arena_nbytes: int) -> None:
         """Move the words to larger arrays."""
-        if n_slots > len(self.table.rows):
+        if n_slots > self._n_slots:
             grown = make_word_table(n_slots, 0)._replace(arena=self.table.arena)
             word_table_rehash(self.table.rows, grown)
             grown.state[:] = self.table.state
@@ -316,9 +322,9 @@ class _Worker:
     def absorb(self, other: "_Worker") -> None:
         """Add the counts of ``other``, and free its table."""
         row = 0
-        while (row := word_table_absorb(self.table, other.table, row)) < len(other.table.rows):
-            if self.n_words + 1 > len(self.table.rows) // 4 * 3:
-                self._grow(2 * len(self.table.rows), 0)
+        while (row := word_table_absorb(self.table, other.table, row)) < other._n_slots:
+            if self.n_words >= word_table_capacity(self.table):
+                self._grow(2 * self._n_slots, 0)
             else:
                 self._grow(0, 2 * len(self.table.arena))
         other.release()
@@ -338,7 +344,7 @@ class _Worker:
             return
         with self._lock:
             path = self._runs.reserve()
-        n_slots, arena_nbytes = len(self.table.rows), len(self.table.arena)
+        n_slots, arena_nbytes = self._n_slots, len(self.table.arena)
         counts = self.export(WordCounts)
         self._runs.write(path, counts)
         del counts

@@ -42,7 +42,7 @@ def test_word_table_add__counts(seed):
     words = make_words(seed)
     text, ends = lay_out(words)
     table = make_word_table(1024, 1 << 15)
-    assert kernel.word_table_add(table, text, 0, ends, len(ends)) == len(words)
+    assert kernel.word_table_add(table, text, 0, ends, 0, len(ends)) == len(words)
     assert export(table) == dict(Counter(words))
 
 
@@ -53,7 +53,7 @@ def test_word_table_add__interpreted():
     for add in (kernel.word_table_add, kernel.word_table_add.py_func):
         table = make_word_table(1024, 1 << 15)
         with np.errstate(over="ignore"):
-            assert add(table, text, 0, ends, len(ends)) == len(ends)
+            assert add(table, text, 0, ends, 0, len(ends)) == len(ends)
         tables.append(table)
     np.testing.assert_array_equal(tables[0].rows, tables[1].rows)
     np.testing.assert_array_equal(tables[0].state, tables[1].state)
@@ -67,11 +67,13 @@ def test_word_table_add__full():
     start = done = 0
     n_grown = 0
     while True:
-        done += kernel.word_table_add(table, text, start, ends[done:].copy(), len(ends) - done)
+        done = kernel.word_table_add(table, text, start, ends, done, len(ends))
         if done == len(ends):
             break
         start = int(ends[done - 1]) if done else 0
-        grown = make_word_table(2 * len(table.rows), 0)._replace(arena=table.arena)
+        grown = make_word_table(2 * len(table.rows) // kernel.ROW_WIDTH, 0)._replace(
+            arena=table.arena
+        )
         kernel.word_table_rehash(table.rows, grown)
         grown.state[:] = table.state
         table = grown
@@ -84,7 +86,7 @@ def test_word_table_add__arena_full():
     """Truth: by definition; no word is taken for which the arena might be too small."""
     text, ends = lay_out([b"x" * 100])
     table = make_word_table(64, 100)
-    assert kernel.word_table_add(table, text, 0, ends, 1) == 0
+    assert kernel.word_table_add(table, text, 0, ends, 0, 1) == 0
     assert table.state[ARENA_END] == 0
 
 
@@ -95,7 +97,7 @@ def test_word_table_add__equal_hashes(monkeypatch):
     monkeypatch.setattr(kernel, "word_table_hash", kernel.word_table_hash.py_func)
     text, ends = lay_out(words)
     table = make_word_table(64, 1 << 12)
-    kernel.word_table_add.py_func(table, text, 0, ends, len(ends))
+    kernel.word_table_add.py_func(table, text, 0, ends, 0, len(ends))
     assert export(table) == dict(Counter(words))
 
 
@@ -107,10 +109,10 @@ def test_word_table_absorb__sums(seed):
         words = make_words(seed * 2 + part) + make_words(99)
         text, ends = lay_out(words)
         table = make_word_table(2048, 1 << 16)
-        kernel.word_table_add(table, text, 0, ends, len(ends))
+        kernel.word_table_add(table, text, 0, ends, 0, len(ends))
         tables.append(table)
         counters.append(Counter(words))
-    assert kernel.word_table_absorb(tables[0], tables[1], 0) == len(tables[1].rows)
+    assert kernel.word_table_absorb(tables[0], tables[1], 0) == 2048
     assert export(tables[0]) == dict(counters[0] + counters[1])
 
 
@@ -118,8 +120,9 @@ def test_word_table__counts_beyond_32_bits():
     """Truth: by arithmetic."""
     text, ends = lay_out([b"the"])
     table = make_word_table(64, 128)
-    kernel.word_table_add(table, text, 0, ends, 1)
-    table.rows[table.rows[:, kernel.HIGH] != 0, kernel.COUNT] = 3_000_000_000
+    kernel.word_table_add(table, text, 0, ends, 0, 1)
+    rows = table.rows.reshape(-1, kernel.ROW_WIDTH)
+    rows[rows[:, 1] != 0, 2] = 3_000_000_000
     other = make_word_table(64, 128)
     kernel.word_table_absorb(other, table, 0)
     kernel.word_table_absorb(other, table, 0)
