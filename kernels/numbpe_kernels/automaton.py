@@ -218,6 +218,46 @@ def automaton_run_level(
 
 
 @njit
+def automaton_find_piece_end(
+    automaton: Automaton,
+    level: int,
+    text: NDArray[np.uint8],
+    start: int,
+    stop: int,
+    level_stops: NDArray[np.int64],
+) -> int:
+    """Return the end of the first piece of ``level`` in text[start:stop], start < stop.
+
+    level_stops : see automaton_split; the entry of level + 1 may be overwritten
+    As automaton_run_level would find it, but gaps, which make up most of the text for a split such
+    as ``\\p{N}``, are skipped without a chain of states to wait for.
+    """
+    row = automaton.gap_rows[level]
+    stays = row << N_FLAG_BITS
+    character = automaton_classify_any(automaton, text, start, stop)
+    start_row = automaton.start_rows[level]
+    if np.int64(automaton.transitions[start_row + (character >> 3)]) != stays:
+        inner = level + 1
+        automaton_run_level(automaton, level, text, start, stop, level_stops, inner, inner + 1)
+        return level_stops[inner]
+    position = start + (character & 7)
+    while position < stop:
+        # Written out because a call that is not inlined copies the automaton.
+        byte = np.int64(text[position])
+        character = np.int64(automaton.ascii_classes[byte & 0x7F]) << 3 | 1
+        if byte >= 0x80:
+            character = automaton_classify(automaton, text, position, stop)
+        transition = np.int64(automaton.transitions[row + (character >> 3)])
+        if transition != stays:
+            if transition & BOUNDARY_FLAG:
+                return position
+            if automaton_match(automaton, level, text, position, stop) >= 0:
+                return position
+        position += character & 7
+    return position
+
+
+@njit
 def automaton_split(
     automaton: Automaton,
     level_stops: NDArray[np.int64],
@@ -250,11 +290,10 @@ def automaton_split(
     while position < stop and n_ends < capacity:
         level_stop = level_stops[level]
         if level < last_level:
-            automaton_run_level(
-                automaton, level, text, position, level_stop, ends_out, n_ends, n_ends + 1
-            )
             level += 1
-            level_stops[level] = ends_out[n_ends]
+            level_stops[level] = automaton_find_piece_end(
+                automaton, level - 1, text, position, level_stop, level_stops
+            )
         else:
             n_ends = automaton_run_level(
                 automaton, level, text, position, level_stop, ends_out, n_ends, capacity
