@@ -104,7 +104,8 @@ def make_parser() -> argparse.ArgumentParser:
 def _print_report(report: Report, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(report.to_dict(), indent=2), flush=True)
-    if not arguments.quiet:
+    # What is wrong is said in any case.
+    if not arguments.quiet or not report.passed:
         _print_to_stderr(*report.to_lines())
 
 

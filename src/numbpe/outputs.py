@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from numbpe.errors import ArgumentError, DataError, shorten_value
+from numbpe.errors import ArgumentError, DataError, NumbpeError, shorten_value
 from numbpe.files import lock_folder
 
 if TYPE_CHECKING:
@@ -76,14 +76,18 @@ def reserve_folder(folder: Path) -> Iterator[None]:
 
 def write_results(
     tokenizer: "Tokenizer", folder: Path, name: str, formats: Sequence[str]
-) -> dict[str, Path]:
-    """Write NAME_vocab.pkl, NAME_merges.pkl and the ``formats``; return the paths by what they are.
+) -> tuple[dict[str, Path], list[str]]:
+    """Write NAME_vocab.pkl, NAME_merges.pkl and the ``formats``.
+
+    Returns the paths by what they are, and what was found of formats that cannot hold this
+    vocabulary: these are left out, since the rest may be the work of hours.
 
     Everything is written to a temporary folder inside ``folder`` first and then renamed, so that
     a full disk leaves the earlier results, if there are any, as they were.
     """
     from numbpe.formats.pickles import save_pickles
 
+    refusals: list[str] = []
     staging = Path(tempfile.mkdtemp(prefix=".numbpe-", dir=folder))
     try:
         with _naming_final_paths(staging, folder):
@@ -93,12 +97,16 @@ def write_results(
                 if form not in formats:
                     continue
                 file_name = f"{name}/" if form == "gpt2" else f"{name}.{form}"
-                tokenizer.save(f"{staging}/{file_name}")
-                paths[form] = folder / file_name
+                try:
+                    tokenizer.save(f"{staging}/{file_name}")
+                except NumbpeError as error:
+                    refusals.append(f"no {file_name}: {error}")
+                else:
+                    paths[form] = folder / file_name
             _move_files(staging, folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return paths
+    return paths, refusals
 
 
 def _move_files(source: Path, target: Path) -> None:

@@ -1,5 +1,6 @@
 """What a training run did, in figures: for reading and for machines."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,13 @@ class TrainingSummary:
     files: dict[str, Path]
     peak_rss_nbytes: int | None
     checks: CheckLines | None = None
+    refusals: Sequence[str] = ()
+    """What was asked for and could not be written."""
 
     @property
     def passed(self) -> bool:
-        """Whether no check failed."""
-        return self.checks is None or self.checks.passed
+        """Whether no check failed and everything was written."""
+        return not self.refusals and (self.checks is None or self.checks.passed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as values that JSON can hold; the names are stable."""
@@ -48,6 +51,7 @@ class TrainingSummary:
             "counting_bytes_per_second": self._bytes_per_second(),
             "peak_rss_nbytes": self.peak_rss_nbytes,
             "checks": None if self.checks is None else list(self.checks.lines),
+            "refusals": list(self.refusals),
             "passed": self.passed,
             "files": {form: str(path) for form, path in self.files.items()},
         }
@@ -76,9 +80,10 @@ class TrainingSummary:
             lines.append(f"memory   {format_nbytes(self.peak_rss_nbytes)} at most")
         if self.checks is not None:
             lines.extend(f"check    {line}" for line in self.checks.lines)
-            if not self.passed:
+            if not self.checks.passed:
                 lines.append("check    FAILED: do not rely on these files; please report it")
         lines.append("wrote    " + ", ".join(str(path) for path in self.files.values()))
+        lines.extend(f"refused  {line}" for line in self.refusals)
         return lines
 
     def _bytes_per_second(self) -> int | None:

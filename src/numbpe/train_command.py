@@ -87,7 +87,7 @@ def _train_in_folder(
         source, arguments.vocab, **options, on_counted=save_counts
     )
     clock.add(report.seconds)
-    files = write_results(tokenizer, folder, name, arguments.format)
+    files, refusals = write_results(tokenizer, folder, name, arguments.format)
     clock.finish("writing")
     peak_rss_nbytes = measure_peak_rss()
     checks = None
@@ -107,6 +107,7 @@ def _train_in_folder(
         files={**files, "counts": Path(arguments.counts)} if saves_counts else files,
         peak_rss_nbytes=peak_rss_nbytes,
         checks=checks,
+        refusals=refusals,
     )
 
 

@@ -212,3 +212,18 @@ def test_interrupted_run__leaves_nothing(
     assert train("--input", corpus, "--vocab", 270, "--output", output) == 130
     assert len(capsys.readouterr().err.splitlines()) == 1
     assert not output.exists()
+
+
+def test_format_that_cannot_hold_the_vocabulary__leaves_the_others(
+    corpus: Path,
+    output: Path,
+    capsys: pytest.CaptureFixture[str],
+    train: Train,
+    list_files: ListFiles,
+) -> None:
+    """Truth: a tokenizer.json has one id for one text, so a special token "a" has no place there
+    beside the byte "a"; the pickles hold both."""
+    common = ["--input", corpus, "--vocab", 300, "--output", output, "--special", "a", "--quiet"]
+    assert train(*common) == 1
+    assert "refused  no corpus.json: " in capsys.readouterr().err
+    assert list_files(output) == ["corpus_merges.pkl", "corpus_vocab.pkl"]
