@@ -161,6 +161,7 @@ def build_tables(exported: dict[str, Any]) -> dict[str, NDArray[Any]]:
 
 
 def main() -> int:
+    """Build the tables, or check them; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path, help="folder with the two package files")
     parser.add_argument("--check", action="store_true", help="compare with what is shipped")

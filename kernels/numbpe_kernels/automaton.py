@@ -65,6 +65,7 @@ def automaton_classify(
 ) -> int:
     """Return ``class << 3 | n_bytes`` of the non-ASCII character at ``position`` < ``stop``.
 
+    text : (> stop + 2,) uint8, as in automaton_split
     A byte that begins no valid character that ends by ``stop`` is one character, classified as
     U+FFFD. Reads at most 3 bytes past ``position``. O(1).
     """
@@ -101,7 +102,10 @@ def automaton_classify(
 def automaton_classify_any(
     automaton: Automaton, text: NDArray[np.uint8], position: int, stop: int
 ) -> int:
-    """Return ``class << 3 | n_bytes`` of the character at ``position`` < ``stop``, ASCII or not."""
+    """Return ``class << 3 | n_bytes`` of the character at ``position`` < ``stop``, ASCII or not.
+
+    text, stop : as in automaton_classify, which reads as much
+    """
     byte = np.int64(text[position])
     if byte < 0x80:
         return np.int64(automaton.ascii_classes[byte]) << 3 | 1
@@ -114,7 +118,8 @@ def automaton_match(
 ) -> int:
     """Return the end of the match of ``level`` that begins at ``start``, or -1 if there is none.
 
-    start < stop. Reads only, to the end of the longest match that was possible.
+    text, stop : as in automaton_split; start < stop
+    Reads only, to the end of the longest match that was possible.
     """
     end_class = np.int64(automaton.safe_pairs.shape[0])
     row = automaton.start_rows[level]
@@ -195,18 +200,13 @@ def automaton_run_level(
                     row = automaton.gap_rows[level]
                 continue
             else:
-                end = automaton_match(automaton, level, text, position, stop)
                 row = automaton.gap_rows[level]
-                if end < 0:
+                if automaton_match(automaton, level, text, position, stop) < 0:
                     position += n_bytes
                 else:
                     ends_out[n_ends] = position
                     n_ends += 1
-                    position = end
                     row = start_row
-                    if n_ends < capacity:
-                        ends_out[n_ends] = end
-                        n_ends += 1
                 continue
         ends_out[n_ends] = position
         n_ends += transition & BOUNDARY_FLAG
@@ -228,7 +228,9 @@ def automaton_find_piece_end(
 ) -> int:
     """Return the end of the first piece of ``level`` in text[start:stop], start < stop.
 
-    level_stops : see automaton_split; the entry of level + 1 may be overwritten
+    level_stops : as in automaton_split; the entry of level + 1 may be written
+    text, stop : as in automaton_split
+
     As automaton_run_level would find it, but gaps, which make up most of the text for a split such
     as ``\\p{N}``, are skipped without a chain of states to wait for.
     """
@@ -270,11 +272,11 @@ def automaton_split(
 
     level_stops : (n levels,) int64, state between calls: all -1 before a text is begun, and left so
         when its last piece is written; one for each thread
-    text : uint8, readable TEXT_PADDING bytes past ``stop``; UTF-8, of which a stray byte counts as
-        one character like U+FFFD
+    text : (>= stop + TEXT_PADDING,) uint8; UTF-8, of which a stray byte counts as one character like
+        U+FFFD
     start, stop : a text, or a part of it that begins and ends where pieces do; the end counts as
         the end of the text. To go on after ``ends_out`` was full, pass its last entry as start.
-    ends_out : (>= 1,) int64; the ends of successive pieces, until ``stop`` or full
+    ends_out : (>= 1,) int64; the ends of successive pieces are written, until ``stop`` or full
     Linear in stop - start for patterns that look ahead a bounded number of characters.
     """
     last_level = automaton.start_rows.shape[0] - 1
@@ -310,7 +312,8 @@ def automaton_split(
 def automaton_find_cut(automaton: Automaton, text: NDArray[np.uint8], start: int, stop: int) -> int:
     """Return the last position inside text[start:stop] where cutting changes no piece, or -1.
 
-    text : valid UTF-8; ``start`` and ``stop`` may lie inside a character
+    text : (>= stop + TEXT_PADDING,) uint8; valid UTF-8, but ``start`` and ``stop`` may lie inside a
+        character
     The characters on both sides of the position lie inside text[start:stop]. Reads only, backwards
     from ``stop`` to the position found.
     """

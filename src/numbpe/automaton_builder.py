@@ -46,6 +46,7 @@ class StateTable:
 
     @property
     def n_classes(self) -> int:
+        """Number of classes of characters."""
         return int(self.next_states.shape[1]) - 1
 
     def find_fallible(self) -> NDArray[np.bool_]:

@@ -33,6 +33,7 @@ class CodePointSet:
 
     @classmethod
     def from_code_points(cls, code_points: Iterable[int]) -> "CodePointSet":
+        """Return the set of ``code_points``, in any order."""
         return cls.from_intervals((code_point, code_point) for code_point in code_points)
 
     @property

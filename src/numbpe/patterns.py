@@ -116,7 +116,10 @@ class Pattern:
 def _find_match_bounds(split: "regex.Pattern[str]", text: str) -> Iterator[int]:
     """Yield the starts and the ends of the matches that are not empty."""
     position = 0
-    while (match := split.search(text, position)) is not None:
+    while position < len(text):
+        match = split.search(text, position)
+        if match is None:
+            return
         if match.end() > match.start():
             yield from match.span()
         position = max(match.end(), match.start() + 1)

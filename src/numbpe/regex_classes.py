@@ -21,6 +21,7 @@ class PatternReader:
         self.ignore_case = False
 
     def peek(self, length: int = 1) -> str:
+        """Return what comes next, up to ``length`` characters; nothing is read."""
         return self.pattern[self.position : self.position + length]
 
     def take(self, expected: str) -> bool:
@@ -88,6 +89,7 @@ class PatternReader:
         return ord(kind)
 
     def read_hexadecimal(self, kind: str, opened_at: int) -> int:
+        r"""Return the code point of ``\x``, ``\u`` or ``\U``, which has been read."""
         if self.take("{"):
             digits = self.take_until("}", opened_at)
         else:
@@ -103,6 +105,7 @@ class PatternReader:
         return code_point
 
     def read_property(self, kind: str, opened_at: int) -> CodePointSet:
+        r"""Return the members of ``\p`` or ``\P``, which has been read."""
         if self.take("{"):
             name = self.take_until("}", opened_at)
         else:
@@ -156,6 +159,7 @@ class PatternReader:
         return self.make_range(first, last)
 
     def make_range(self, first: int, last: int) -> CodePointSet:
+        """Return the code points from ``first`` to ``last``, as they count under the flags."""
         return self.fold(CodePointSet.from_intervals([(first, last)]))
 
     def read_class_character(self) -> int | CodePointSet:

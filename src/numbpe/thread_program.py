@@ -62,12 +62,14 @@ class ThreadProgram:
     entry: int = 0
 
     def add(self, action: Action, condition: int, *targets: int) -> int:
+        """Add an instruction and return its position."""
         if len(self.instructions) >= MAX_INSTRUCTIONS:
             raise UnsupportedPatternError(f"more than {MAX_INSTRUCTIONS:,} steps")
         self.instructions.append(Instruction(action, condition, targets))
         return len(self.instructions) - 1
 
     def add_condition(self, members: CodePointSet, at_end: bool) -> int:
+        """Return the position of a condition, which is added if it is new."""
         for number, known in enumerate(self.conditions):
             if known.at_end == at_end and known.members.key == members.key:
                 return number
@@ -91,6 +93,7 @@ class ThreadProgram:
                 return self.emit_repeat(node, then)
 
     def emit_repeat(self, repeat: Repeat, then: int) -> int:
+        """Add instructions for ``repeat``; as ``emit`` does."""
         item, minimum, maximum, mode = repeat.item, repeat.minimum, repeat.maximum, repeat.mode
         leave_if: int | None = None
         if mode is RepeatMode.POSSESSIVE and not (minimum == maximum == 1 and _is_fixed(item)):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe.code_point_sets import EVERY_CODE_POINT, NO_CODE_POINT, CodePointSet
+from numbpe.code_point_sets import EVERY_CODE_POINT, CodePointSet
 from numbpe.errors import ArgumentError, shorten_value
 
 UNICODE_VERSIONS = ("16", "17")
@@ -195,6 +195,3 @@ def load_unicode_tables(version: str = "16") -> UnicodeTables:
             'pass unicode_version="16" or "17"'
         )
     return UnicodeTables(version)
-
-
-__all__ = ["NO_CODE_POINT", "UNICODE_VERSIONS", "UnicodeTables", "load_unicode_tables"]
