@@ -1,0 +1,60 @@
+"""Run one process and measure it from outside: wall clock, CPU seconds, peak memory."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+
+class RunError(Exception):
+    """A process has failed."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one process took, from its start to its end."""
+
+    process_seconds: float
+    cpu_seconds: float
+    peak_rss_nbytes: int
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the figures as values that JSON can hold."""
+        return asdict(self)
+
+
+def measure(command: Sequence[str], environment: Mapping[str, str]) -> Measurement:
+    """Run a command to its end; RunError if it fails.
+
+    The system counts into a process's peak what its parent held when it was started; so the caller
+    must be small. It is, with nothing but the standard library: some 20 MB.
+    """
+    with tempfile.TemporaryFile() as errors:
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        seconds = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            errors.seek(0)
+            tail = errors.read()[-2000:].decode(errors="replace")
+            raise RunError(f"exit code {process.returncode} of {' '.join(command)}\n{tail}")
+    return Measurement(
+        process_seconds=seconds,
+        cpu_seconds=usage.ru_utime + usage.ru_stime,
+        peak_rss_nbytes=usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+    )

@@ -1,0 +1,69 @@
+"""The results as JSON: written after every round, whole or not at all."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+
+
+class RecordError(Exception):
+    """Results that cannot be added to."""
+
+
+def load_results(path: Path, benchmark: str, machine: Record, *, fresh: bool) -> Record:
+    """Return the results so far; RecordError if they are those of another machine."""
+    if fresh or not path.exists():
+        return {"benchmark": benchmark, "machine": machine, "cells": {}}
+    results: Record = json.loads(path.read_text(encoding="utf-8"))
+    if results["machine"] != machine:
+        raise RecordError(
+            f"cannot add to {path}: it has the figures of another machine or Python; "
+            "give another file by --results, or --fresh to drop them"
+        )
+    return results
+
+
+def save_results(path: Path, results: Record) -> None:
+    """Write the results."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".part")
+    text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def is_continued_by(old: Record | None, new: Record) -> bool:
+    """Return whether the rounds of an earlier run are of the same kind as those of a new one."""
+    changing = ("rounds", "asked_rounds", "checks", "once", "date")
+    return old is not None and (
+        {name: value for name, value in old.items() if name not in changing}
+        == {name: value for name, value in new.items() if name not in changing}
+    )
+
+
+def evaluate_checks(cell: Record) -> list[Record]:
+    """Return, for each check of a cell, whether the contenders that ran made the same.
+
+    Every contender must also have made the same in all of its rounds.
+    """
+    made: dict[str, list[Record]] = {}
+    for runs in [*(entry["runs"] for entry in cell["rounds"]), cell["once"]]:
+        for label, run in runs.items():
+            if "merges" in run:
+                made.setdefault(label, []).append(run["merges"])
+    checks = []
+    for label, descriptions in made.items():
+        equal = all(description == descriptions[0] for description in descriptions)
+        if len(descriptions) > 1:
+            checks.append({"what": "every round", "labels": [label], "equal": equal})
+    for check in cell["asked_checks"]:
+        labels = [label for label in check["labels"] if label in made]
+        if len(labels) > 1:
+            firsts = [made[label][0] for label in labels]
+            keys = ("n_compared", f"{check['what']}_digest")
+            equal = all(first[key] == firsts[0][key] for first in firsts for key in keys)
+            n = min(first["n_compared"] for first in firsts)
+            checks.append({"what": check["what"], "labels": labels, "n": n, "equal": equal})
+    return checks
