@@ -58,7 +58,7 @@ class Pattern:
                 f"compile to an automaton, because it holds {error}; it runs through the regex "
                 "module, some 30 times slower and with the Unicode version of that module",
                 SlowPatternWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def __repr__(self) -> str:
