@@ -18,6 +18,7 @@ from numbpe_kernels.pair_table import (
     FIRST,
     KEY,
     LENGTH,
+    ROW_WIDTH,
     PairTable,
     pair_key,
     pair_table_find,
@@ -72,7 +73,7 @@ def pairs_count(
     """
     cells = corpus.cells
     rows = table.rows
-    capacity = np.int64(rows.shape[0]) >> np.int64(1)
+    capacity = np.int64(rows.shape[0] // (2 * ROW_WIDTH))
     n_rows = np.int64(0)
     place = np.int64(1)
     run = np.int64(0)
@@ -93,14 +94,14 @@ def pairs_count(
             continue
         if np.int64(lengths[token]) + np.int64(lengths[right]) > max_cells:
             continue
-        slot = pair_table_find(table, key)
-        if rows[slot, KEY] == EMPTY_KEY:
+        row = pair_table_find(table, key)
+        if rows[row + KEY] == EMPTY_KEY:
             if n_rows == capacity:
                 return np.int64(-1)
-            rows[slot, KEY] = key
+            rows[row + KEY] = key
             n_rows += np.int64(1)
-        rows[slot, COUNT] += corpus.run_counts[run]
-        rows[slot, LENGTH] += np.int64(1)
+        rows[row + COUNT] += corpus.run_counts[run]
+        rows[row + LENGTH] += np.int64(1)
     return n_rows
 
 
@@ -115,13 +116,13 @@ def pairs_place(table: PairTable, heap: PairHeap) -> tuple[int, int]:
     rows = table.rows
     n_entries = np.int64(0)
     pool_end = np.int64(0)
-    for slot in range(rows.shape[0]):
-        if rows[slot, KEY] != EMPTY_KEY:
-            rows[slot, FIRST] = pool_end
-            pool_end += rows[slot, LENGTH]
-            rows[slot, LENGTH] = np.int64(0)
-            heap.counts[n_entries] = rows[slot, COUNT]
-            heap.keys[n_entries] = rows[slot, KEY]
+    for row in range(0, rows.shape[0], ROW_WIDTH):
+        if rows[row + KEY] != EMPTY_KEY:
+            rows[row + FIRST] = pool_end
+            pool_end += rows[row + LENGTH]
+            rows[row + LENGTH] = np.int64(0)
+            heap.counts[n_entries] = rows[row + COUNT]
+            heap.keys[n_entries] = rows[row + KEY]
             n_entries += np.int64(1)
     return n_entries, pool_end
 
@@ -154,8 +155,27 @@ def pairs_list(
         if right != SEPARATOR:
             key = pair_key(token, right)
             if sketch[hash_key(key, shift)] >= floor:
-                slot = pair_table_find(table, key)
-                if rows[slot, KEY] == key:
-                    pool[rows[slot, FIRST] + rows[slot, LENGTH]] = np.int32(place)
-                    rows[slot, LENGTH] += np.int64(1)
+                row = pair_table_find(table, key)
+                if rows[row + KEY] == key:
+                    pool[rows[row + FIRST] + rows[row + LENGTH]] = np.int32(place)
+                    rows[row + LENGTH] += np.int64(1)
         place = after
+
+
+@njit
+def pairs_compact(table: PairTable, order: NDArray[np.int64], pool: NDArray[np.int32]) -> int:
+    """Move the slices of some rows to the front of the pool, and return where they end, int64.
+
+    order : (k,) int64, rows in ascending order of their slices; all other slices are lost
+    Writes pool and column FIRST. One pass over the slices that are kept.
+    """
+    rows = table.rows
+    target = np.int64(0)
+    for i in range(order.shape[0]):
+        row = order[i]
+        first = rows[row + FIRST]
+        rows[row + FIRST] = target
+        for j in range(first, first + rows[row + LENGTH]):
+            pool[target] = pool[j]
+            target += np.int64(1)
+    return target

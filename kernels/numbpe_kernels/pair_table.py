@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 from numbpe_kernels._jit import njit
 from numbpe_kernels.hashing import hash_key
 
+ROW_WIDTH = 4
 KEY = 0
 COUNT = 1
 FIRST = 2
 LENGTH = 3
 """Columns of a row: the key, the weighted count of the pair, where its occurrences begin in the
-pool and how many there are. A row is 32 bytes, half a cache line."""
+pool and how many there are. A row is 32 bytes, half a cache line. Rows lie in one flat array and
+are addressed by the place of their first number."""
 
 EMPTY_KEY = np.int64(-1)
 
@@ -21,7 +23,7 @@ EMPTY_KEY = np.int64(-1)
 class PairTable(NamedTuple):
     """Rows of a table; a free row has the key ``EMPTY_KEY``.
 
-    rows : (m, 4) int64, m a power of two and at least 2
+    rows : (m * ROW_WIDTH,) int64, m a power of two and at least 2
     shift : uint64, 64 - log2(m)
     """
 
@@ -31,8 +33,8 @@ class PairTable(NamedTuple):
 
 def make_pair_table(n_slots: int) -> PairTable:
     """Return an empty table of ``n_slots`` rows, a power of two."""
-    rows = np.zeros((n_slots, 4), dtype=np.int64)
-    rows[:, KEY] = EMPTY_KEY
+    rows = np.zeros(n_slots * ROW_WIDTH, dtype=np.int64)
+    rows[KEY::ROW_WIDTH] = EMPTY_KEY
     return PairTable(rows, np.uint64(64 - (n_slots.bit_length() - 1)))
 
 
@@ -66,10 +68,10 @@ def pair_table_find(table: PairTable, key: int) -> int:
     """
     rows = table.rows
     last = np.int64(rows.shape[0] - 1)
-    slot = hash_key(key, table.shift)
-    while rows[slot, KEY] != key and rows[slot, KEY] != EMPTY_KEY:
-        slot = (slot + np.int64(1)) & last
-    return slot
+    row = hash_key(key, table.shift) << np.int64(2)
+    while rows[row + KEY] != key and rows[row + KEY] != EMPTY_KEY:
+        row = (row + np.int64(ROW_WIDTH)) & last
+    return row
 
 
 @njit
@@ -81,10 +83,10 @@ def pair_table_move(source: PairTable, target: PairTable, floor: int) -> int:
     of rows moved, int64. Cost: one pass over the source.
     """
     moved = np.int64(0)
-    for i in range(source.rows.shape[0]):
-        if source.rows[i, KEY] != EMPTY_KEY and source.rows[i, COUNT] >= floor:
-            slot = pair_table_find(target, source.rows[i, KEY])
-            for column in range(4):
-                target.rows[slot, column] = source.rows[i, column]
+    for old in range(0, source.rows.shape[0], ROW_WIDTH):
+        if source.rows[old + KEY] != EMPTY_KEY and source.rows[old + COUNT] >= floor:
+            row = pair_table_find(target, source.rows[old + KEY])
+            for column in range(ROW_WIDTH):
+                target.rows[row + column] = source.rows[old + column]
             moved += np.int64(1)
     return moved

@@ -21,11 +21,13 @@ from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit
 from numbpe_kernels.heap import PairHeap, TokenOrder, heap_sift_down, heap_sift_up
+from numbpe_kernels.memory import prefetch
 from numbpe_kernels.pair_table import (
     COUNT,
     FIRST,
     KEY,
     LENGTH,
+    ROW_WIDTH,
     PairTable,
     pair_key,
     pair_left,
@@ -62,12 +64,16 @@ STATE_SIZE = 9
 numbers in the pool; the lowest count that is listed; the greatest length of a new token; lengths
 of the two lists in ``touched``."""
 
+NEIGHBOUR_SHIFT = 2
 LEFT_WEIGHT = 0
 LEFT_PLACE = 1
 RIGHT_WEIGHT = 2
 RIGHT_PLACE = 3
-"""Columns of ``Trainer.neighbours``, all 0 between merges. A place is first a number of
-occurrences, then the place in the pool where the next occurrence is written, or -1."""
+"""Columns of ``Trainer.neighbours``, 2**NEIGHBOUR_SHIFT a token, all 0 between merges. A place is
+first a number of occurrences, then where in the pool the next occurrence is written, or -1."""
+
+PREFETCH_DISTANCE = 12
+"""Occurrences between the one at hand and the one whose cells are asked for."""
 
 
 class WeightedCells(NamedTuple):
@@ -93,8 +99,8 @@ class Trainer(NamedTuple):
     lengths : (v,) int32, the cells of each token
     order : see heap.TokenOrder; filled for the tokens known so far
     table, heap : see pair_table.PairTable and heap.PairHeap
-    pool : (p,) int32, first cells of occurrences
-    neighbours : (v, 4) int64, all 0 between merges
+    pool : (p,) int32, first cells of occurrences, and behind them PREFETCH_DISTANCE numbers more
+    neighbours : (v * 4,) int64, all 0 between merges
     touched : (2, v) int32, scratch
     merges : (m, 2) int32, the pairs merged so far
     merge_counts : (m,) int64, how often each pair stood in the corpus when it was merged
@@ -155,6 +161,7 @@ def trainer_merge_occurrences(trainer: Trainer, key: int, first: int, length: in
     n_right = np.int64(0)
     run = np.int64(0)
     for i in range(first, first + length):
+        prefetch(cells, pool[i + PREFETCH_DISTANCE])
         place = np.int64(pool[i])
         middle = place + left_length
         if cells[place] != left or cells[middle] != right:
@@ -171,21 +178,21 @@ def trainer_merge_occurrences(trainer: Trainer, key: int, first: int, length: in
         # The old pairs with both neighbours are gone.
         before = np.int64(cells[place - np.int64(1)])
         if before == new:
-            neighbours[new, RIGHT_WEIGHT] += weight
-            neighbours[new, RIGHT_PLACE] += np.int64(1)
+            neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT] += weight
+            neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_PLACE] += np.int64(1)
         elif before != SEPARATOR:
-            if neighbours[before, LEFT_PLACE] == 0:
+            if neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_PLACE] == 0:
                 trainer.touched[0, n_left] = np.int32(before)
                 n_left += np.int64(1)
-            neighbours[before, LEFT_WEIGHT] += weight
-            neighbours[before, LEFT_PLACE] += np.int64(1)
+            neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_WEIGHT] += weight
+            neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_PLACE] += np.int64(1)
         after = np.int64(cells[place + new_length])
         if after != SEPARATOR:
-            if neighbours[after, RIGHT_PLACE] == 0:
+            if neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_PLACE] == 0:
                 trainer.touched[1, n_right] = np.int32(after)
                 n_right += np.int64(1)
-            neighbours[after, RIGHT_WEIGHT] += weight
-            neighbours[after, RIGHT_PLACE] += np.int64(1)
+            neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT] += weight
+            neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_PLACE] += np.int64(1)
     trainer.state[N_LEFT] = n_left
     trainer.state[N_RIGHT] = n_right
     return n_merged
@@ -194,9 +201,9 @@ def trainer_merge_occurrences(trainer: Trainer, key: int, first: int, length: in
 @njit
 def trainer_lose_pair(trainer: Trainer, key: int, weight: int) -> None:
     """Lower the count of a pair, if the table knows it. key, weight : int64. One probe."""
-    slot = pair_table_find(trainer.table, key)
-    if trainer.table.rows[slot, KEY] == key:
-        trainer.table.rows[slot, COUNT] -= weight
+    row = pair_table_find(trainer.table, key)
+    if trainer.table.rows[row + KEY] == key:
+        trainer.table.rows[row + COUNT] -= weight
 
 
 @njit
@@ -214,13 +221,13 @@ def trainer_bear_pair(trainer: Trainer, left: int, right: int, weight: int, numb
     if cells > state[MAX_CELLS]:
         return np.int64(-1)
     key = pair_key(left, right)
-    slot = pair_table_find(trainer.table, key)
+    row = pair_table_find(trainer.table, key)
     first = state[POOL_END]
     rows = trainer.table.rows
-    rows[slot, KEY] = key
-    rows[slot, COUNT] = weight
-    rows[slot, FIRST] = first
-    rows[slot, LENGTH] = number
+    rows[row + KEY] = key
+    rows[row + COUNT] = weight
+    rows[row + FIRST] = first
+    rows[row + LENGTH] = number
     state[TABLE_FILL] += np.int64(1)
     state[POOL_END] = first + number
     place = state[HEAP_SIZE]
@@ -247,27 +254,29 @@ def trainer_update_counts(trainer: Trainer, key: int) -> bool:
     any_born = False
     for i in range(trainer.state[N_LEFT]):
         token = np.int64(trainer.touched[0, i])
-        weight = neighbours[token, LEFT_WEIGHT]
+        weight = neighbours[(token << NEIGHBOUR_SHIFT) + LEFT_WEIGHT]
         trainer_lose_pair(trainer, pair_key(token, left), weight)
-        first = trainer_bear_pair(trainer, token, new, weight, neighbours[token, LEFT_PLACE])
-        neighbours[token, LEFT_PLACE] = first
+        first = trainer_bear_pair(
+            trainer, token, new, weight, neighbours[(token << NEIGHBOUR_SHIFT) + LEFT_PLACE]
+        )
+        neighbours[(token << NEIGHBOUR_SHIFT) + LEFT_PLACE] = first
         any_born = any_born or first >= 0
-    twin_weight = neighbours[new, RIGHT_WEIGHT]
-    twin_number = neighbours[new, RIGHT_PLACE]
+    twin_weight = neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT]
+    twin_number = neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_PLACE]
     for i in range(trainer.state[N_RIGHT]):
         token = np.int64(trainer.touched[1, i])
-        weight = neighbours[token, RIGHT_WEIGHT]
-        number = neighbours[token, RIGHT_PLACE]
+        weight = neighbours[(token << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT]
+        number = neighbours[(token << NEIGHBOUR_SHIFT) + RIGHT_PLACE]
         trainer_lose_pair(trainer, pair_key(right, token), weight)
         if token == left:
             # Those that were themselves merged afterwards stand beside the new token as its twin.
             weight -= twin_weight
             number -= twin_number
         first = trainer_bear_pair(trainer, new, token, weight, number)
-        neighbours[token, RIGHT_PLACE] = first
+        neighbours[(token << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = first
         any_born = any_born or first >= 0
     first = trainer_bear_pair(trainer, new, new, twin_weight, twin_number)
-    neighbours[new, RIGHT_PLACE] = first
+    neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = first
     return any_born or first >= 0
 
 
@@ -283,19 +292,20 @@ def trainer_list_newborn(trainer: Trainer, new: int, first: int, n_merged: int) 
     neighbours = trainer.neighbours
     new_length = np.int64(trainer.lengths[new])
     for i in range(first, first + n_merged):
+        prefetch(cells, pool[i + PREFETCH_DISTANCE])
         place = np.int64(pool[i])
         before = np.int64(cells[place - np.int64(1)])
         if before != SEPARATOR and before != new:
-            target = neighbours[before, LEFT_PLACE]
+            target = neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_PLACE]
             if target >= 0:
                 pool[target] = np.int32(place - np.int64(trainer.lengths[before]))
-                neighbours[before, LEFT_PLACE] = target + np.int64(1)
+                neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_PLACE] = target + np.int64(1)
         after = np.int64(cells[place + new_length])
         if after != SEPARATOR:
-            target = neighbours[after, RIGHT_PLACE]
+            target = neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_PLACE]
             if target >= 0:
                 pool[target] = np.int32(place)
-                neighbours[after, RIGHT_PLACE] = target + np.int64(1)
+                neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = target + np.int64(1)
 
 
 @njit
@@ -303,14 +313,14 @@ def trainer_clear_neighbours(trainer: Trainer) -> None:
     """Set the rows of all touched tokens and of the new one back to 0. Writes neighbours."""
     neighbours = trainer.neighbours
     for i in range(trainer.state[N_LEFT]):
-        neighbours[trainer.touched[0, i], LEFT_WEIGHT] = np.int64(0)
-        neighbours[trainer.touched[0, i], LEFT_PLACE] = np.int64(0)
+        neighbours[(trainer.touched[0, i] << NEIGHBOUR_SHIFT) + LEFT_WEIGHT] = np.int64(0)
+        neighbours[(trainer.touched[0, i] << NEIGHBOUR_SHIFT) + LEFT_PLACE] = np.int64(0)
     for i in range(trainer.state[N_RIGHT]):
-        neighbours[trainer.touched[1, i], RIGHT_WEIGHT] = np.int64(0)
-        neighbours[trainer.touched[1, i], RIGHT_PLACE] = np.int64(0)
+        neighbours[(trainer.touched[1, i] << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT] = np.int64(0)
+        neighbours[(trainer.touched[1, i] << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = np.int64(0)
     new = trainer.state[N_TOKENS]
-    neighbours[new, RIGHT_WEIGHT] = np.int64(0)
-    neighbours[new, RIGHT_PLACE] = np.int64(0)
+    neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT] = np.int64(0)
+    neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = np.int64(0)
 
 
 @njit
@@ -354,10 +364,10 @@ def trainer_find_best(trainer: Trainer) -> int:
     rows = trainer.table.rows
     while state[HEAP_SIZE] > 0:
         key = heap.keys[0]
-        slot = pair_table_find(trainer.table, key)
-        count = rows[slot, COUNT] if rows[slot, KEY] == key else np.int64(0)
+        row = pair_table_find(trainer.table, key)
+        count = rows[row + COUNT] if rows[row + KEY] == key else np.int64(0)
         if count == heap.counts[0]:
-            return slot
+            return row
         if count >= state[FLOOR]:
             heap.counts[0] = count
         else:
@@ -378,10 +388,12 @@ def trainer_find_shortage(trainer: Trainer, key: int, length: int) -> int:
     """
     state = trainer.state
     births = np.int64(2) * min(length, state[N_TOKENS]) + np.int64(1)
-    if state[POOL_END] + np.int64(2) * length > np.int64(trainer.pool.shape[0]):
+    if state[POOL_END] + np.int64(2) * length > np.int64(trainer.pool.shape[0] - PREFETCH_DISTANCE):
         return np.int64(STATUS_POOL_FULL)
     # Half-full tables keep probes short.
-    if np.int64(2) * (state[TABLE_FILL] + births) > np.int64(trainer.table.rows.shape[0]):
+    if np.int64(2) * (state[TABLE_FILL] + births) > np.int64(
+        trainer.table.rows.shape[0] // ROW_WIDTH
+    ):
         return np.int64(STATUS_TABLE_FULL)
     if state[HEAP_SIZE] + births > np.int64(trainer.heap.counts.shape[0]):
         return np.int64(STATUS_HEAP_FULL)
@@ -407,20 +419,20 @@ def trainer_merge(trainer: Trainer, max_work: int) -> int:
     while state[N_MERGES] < np.int64(trainer.merges.shape[0]):
         if work > max_work:
             return np.int64(STATUS_PAUSED)
-        slot = trainer_find_best(trainer)
-        if slot < 0:
+        row = trainer_find_best(trainer)
+        if row < 0:
             return np.int64(STATUS_DRY)
-        key = rows[slot, KEY]
-        first = rows[slot, FIRST]
-        length = rows[slot, LENGTH]
+        key = rows[row + KEY]
+        first = rows[row + FIRST]
+        length = rows[row + LENGTH]
         status = trainer_find_shortage(trainer, key, length)
         if status != STATUS_PAUSED:
             return status
         done = state[N_MERGES]
         trainer.merges[done, 0] = np.int32(pair_left(key))
         trainer.merges[done, 1] = np.int32(pair_right(key))
-        trainer.merge_counts[done] = rows[slot, COUNT]
-        rows[slot, COUNT] = np.int64(0)
+        trainer.merge_counts[done] = rows[row + COUNT]
+        rows[row + COUNT] = np.int64(0)
         trainer_name_token(trainer, key)
         n_merged = trainer_merge_occurrences(trainer, key, first, length)
         if trainer_update_counts(trainer, key):

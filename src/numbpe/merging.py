@@ -14,8 +14,21 @@ from numbpe.errors import BudgetError
 from numbpe_kernels import training as kernel
 from numbpe_kernels.csr import csr_write_cells
 from numbpe_kernels.heap import PairHeap, TokenOrder, heap_order_all
-from numbpe_kernels.pair_counting import pairs_count, pairs_list, pairs_place, pairs_sketch
-from numbpe_kernels.pair_table import COUNT, make_pair_table, pair_table_move
+from numbpe_kernels.pair_counting import (
+    pairs_compact,
+    pairs_count,
+    pairs_list,
+    pairs_place,
+    pairs_sketch,
+)
+from numbpe_kernels.pair_table import (
+    COUNT,
+    FIRST,
+    LENGTH,
+    ROW_WIDTH,
+    make_pair_table,
+    pair_table_move,
+)
 
 WORK_PER_CALL = 1_500_000
 """Occurrences that one kernel call looks at: some tens of milliseconds, so that a progress bar
@@ -24,7 +37,8 @@ moves and Ctrl-C is answered."""
 MAX_CELLS = 2**31 - 1
 """Occurrences are int32 numbers of cells."""
 
-SKETCH_BITS = 20
+MAX_SKETCH_BITS = 22
+"""The sketch takes at most 32 MB."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +65,7 @@ def estimate_merging_nbytes(n_cells: int, n_words: int, n_merges: int) -> int:
     n_cells += n_words + 1
     pool = 4 * max(1 << 16, 3 * n_cells)
     tables = 3 * 32 * round_up_to_power(min(4 * n_cells, 1 << 22)) // 2
-    return 4 * n_cells + pool + tables + 8 * n_words * 3 + 60 * n_merges + (8 << SKETCH_BITS)
+    return 4 * n_cells + pool + tables + 8 * n_words * 3 + 60 * n_merges + (8 << MAX_SKETCH_BITS)
 
 
 def build_weighted_cells(
@@ -132,7 +146,7 @@ class MergeRun:
             table=make_pair_table(2),
             heap=PairHeap(np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)),
             pool=np.empty(0, dtype=np.int32),
-            neighbours=np.zeros((n_tokens + 1, 4), dtype=np.int64),
+            neighbours=np.zeros((n_tokens + 1) << kernel.NEIGHBOUR_SHIFT, dtype=np.int64),
             touched=np.zeros((2, n_tokens + 1), dtype=np.int32),
             merges=np.zeros((n_merges, 2), dtype=np.int32),
             merge_counts=np.zeros(n_merges, dtype=np.int64),
@@ -192,7 +206,10 @@ class MergeRun:
         """List all pairs that stand at least ``floor`` times, in fresh structures."""
         trainer = self.trainer
         state = trainer.state
-        bits = min(26, max(SKETCH_BITS, len(trainer.corpus.cells).bit_length() - 3))
+        # No more places than there can be pairs; else enough that few pairs share one.
+        n_tokens = int(state[kernel.N_TOKENS])
+        most_pairs = min(n_tokens**2, len(trainer.corpus.cells))
+        bits = min(most_pairs.bit_length(), MAX_SKETCH_BITS)
         sketch = np.zeros(1 << bits, dtype=np.int64)
         shift = np.uint64(64 - bits)
         pairs_sketch(trainer.corpus, trainer.lengths, sketch, shift)
@@ -206,7 +223,7 @@ class MergeRun:
             if n_rows >= 0:
                 break
             n_slots *= 4
-        n_pairs = int((counted.rows[:, COUNT] >= floor).sum())
+        n_pairs = int((counted.rows[COUNT::ROW_WIDTH] >= floor).sum())
         table = make_pair_table(round_up_to_power(max(1 << 14, 6 * n_pairs)))
         pair_table_move(counted, table, floor)
         del counted
@@ -214,7 +231,7 @@ class MergeRun:
         heap = PairHeap(np.zeros(heap_size, dtype=np.int64), np.zeros(heap_size, dtype=np.int64))
         n_entries, pool_end = pairs_place(table, heap)
         n_cells = len(trainer.corpus.cells)
-        pool_size = max(2 * pool_end, 2 * n_cells, 1 << 12)
+        pool_size = max(2 * pool_end, 2 * n_cells, 1 << 12)  # with room for newborn pairs
         pool = trainer.pool if len(trainer.pool) >= pool_size else np.empty(pool_size, np.int32)
         pairs_list(trainer.corpus, trainer.lengths, sketch, shift, floor, table, pool)
         heap_order_all(heap, trainer.order, n_entries)
@@ -229,14 +246,12 @@ class MergeRun:
         trainer = self.trainer
         floor = int(trainer.state[kernel.FLOOR])
         if status == kernel.STATUS_POOL_FULL:
-            used = len(trainer.pool)
-            self._list_pairs(floor)
-            if len(self.trainer.pool) == used and self.trainer.state[kernel.POOL_END] > used // 2:
-                pool = np.concatenate([self.trainer.pool, np.empty(used, dtype=np.int32)])
-                self.trainer = self.trainer._replace(pool=pool)
+            self._compact_pool(floor)
         elif status == kernel.STATUS_TABLE_FULL:
-            alive = int((trainer.table.rows[:, COUNT] >= floor).sum())
-            grown = make_pair_table(round_up_to_power(max(8 * alive, 1 << 14)))
+            alive = int((trainer.table.rows[COUNT::ROW_WIDTH] >= floor).sum())
+            longest = int(trainer.table.rows[LENGTH::ROW_WIDTH].max())
+            births = 2 * min(longest, int(trainer.state[kernel.N_TOKENS])) + 1
+            grown = make_pair_table(round_up_to_power(4 * (alive + births)))
             trainer.state[kernel.TABLE_FILL] = pair_table_move(trainer.table, grown, floor)
             self.trainer = trainer._replace(table=grown)
         elif status == kernel.STATUS_HEAP_FULL:
@@ -248,3 +263,17 @@ class MergeRun:
             self.trainer = trainer._replace(order=trainer.order._replace(contents=contents))
         else:
             raise AssertionError(f"the merging kernel returned an unknown status {status}")
+
+    def _compact_pool(self, floor: int) -> None:
+        """Drop the occurrences of pairs that are done with; enlarge the pool if that gives little."""
+        trainer = self.trainer
+        counts = trainer.table.rows[COUNT::ROW_WIDTH]
+        alive = np.flatnonzero(counts >= floor) * ROW_WIDTH
+        order = alive[np.argsort(trainer.table.rows[alive + FIRST])]
+        end = pairs_compact(trainer.table, order, trainer.pool)
+        trainer.state[kernel.POOL_END] = end
+        longest = int(trainer.table.rows[alive + LENGTH].max(initial=0))
+        need = end + 2 * longest + kernel.PREFETCH_DISTANCE
+        if need > 0.75 * len(trainer.pool):
+            more = np.empty(need // 2 + len(trainer.pool) // 4, dtype=np.int32)
+            self.trainer = trainer._replace(pool=np.concatenate([trainer.pool, more]))
