@@ -244,18 +244,22 @@ def automaton_find_piece_end(
         return level_stops[inner]
     position = start + (character & 7)
     while position < stop:
-        # Written out because a call that is not inlined copies the automaton.
+        # Written out so that the next position does not wait for the class of an ASCII character.
         byte = np.int64(text[position])
-        character = np.int64(automaton.ascii_classes[byte & 0x7F]) << 3 | 1
-        if byte >= 0x80:
+        if byte < 0x80:
+            class_id = np.int64(automaton.ascii_classes[byte])
+            n_bytes = np.int64(1)
+        else:
             character = automaton_classify(automaton, text, position, stop)
-        transition = np.int64(automaton.transitions[row + (character >> 3)])
+            class_id = character >> 3
+            n_bytes = character & 7
+        transition = np.int64(automaton.transitions[row + class_id])
         if transition != stays:
             if transition & BOUNDARY_FLAG:
                 return position
             if automaton_match(automaton, level, text, position, stop) >= 0:
                 return position
-        position += character & 7
+        position += n_bytes
     return position
 
 
