@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 NUMBPE = "numbpe"
 TIKTOKEN_RECIPE = "numbpe, recipe tiktoken"
-IDLE = "idle interpreter, numba loaded"
-BASELINE = "python -c pass"
+IDLE = "idle interpreter: `import numba`"
 
 
 @dataclass(frozen=True)
@@ -181,7 +180,7 @@ TRAINING_CELLS: Sequence[Cell] = (
             Contender("later runs: kernels from the cache", _COMMAND, warm_up=True),
             run_python("import numbpe", "`import numbpe`"),
             run_python("import numba", IDLE),
-            run_python("pass", BASELINE),
+            run_python("pass", "`python -c pass`"),
         ],
     ),
     Cell(

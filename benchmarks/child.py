@@ -37,6 +37,8 @@ def run_engine(arguments: argparse.Namespace) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
             report |= engine.count(make_job(arguments, Path(folder)))
     else:
+        extensions = metadata.entry_points(group="numba_extensions")
+        report["numba_extensions"] = sorted({point.module for point in extensions})
         report["versions"] = {name: metadata.version(name) for name in engine.DISTRIBUTIONS}
     return report
 

@@ -1,5 +1,6 @@
 """On what was measured: the machine, the versions, the state of the repository."""
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -17,12 +18,25 @@ def describe_machine() -> dict[str, object]:
     }
 
 
+CODE = ("src", "kernels", "scripts", "benchmarks/engines", "benchmarks/child.py")
+
+
+def digest_code(root: Path) -> str:
+    """Return a digest of the code that is measured: figures of different code do not mix."""
+    digest = hashlib.sha256()
+    for part in CODE:
+        for path in sorted([root / part, *(root / part).rglob("*.py")]):
+            if path.is_file():
+                digest.update(path.relative_to(root).as_posix().encode() + b"\0")
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 def find_commit(root: Path) -> str | None:
     """Return the commit of the repository, with a + if the code differs from it."""
     try:
         commit = _run_git(root, "rev-parse", "--short=10", "HEAD")
-        code = ["src", "kernels", "scripts", "benchmarks/engines", "benchmarks/child.py"]
-        changed = _run_git(root, "status", "--porcelain", "--", *code)
+        changed = _run_git(root, "status", "--porcelain", "--", *CODE)
     except (OSError, subprocess.CalledProcessError):
         return None
     return commit + ("+" if changed else "")

@@ -36,7 +36,7 @@ def save_results(path: Path, results: Record) -> None:
 
 def is_continued_by(old: Record | None, new: Record) -> bool:
     """Return whether the rounds of an earlier run are of the same kind as those of a new one."""
-    changing = ("rounds", "asked_rounds", "checks", "once", "date")
+    changing = ("rounds", "asked_rounds", "checks", "once", "date", "commit")
     return old is not None and (
         {name: value for name, value in old.items() if name not in changing}
         == {name: value for name, value in new.items() if name not in changing}

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cells import BASELINE, IDLE, NUMBPE
+from cells import IDLE, NUMBPE
 from records import Record
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -109,7 +109,7 @@ def render_comparison(cell: Record) -> str:
                     format_seconds(runs, "process_seconds"),
                     format_ratio(cell, label, "process_seconds"),
                     f"{take_median(runs, 'cpu_seconds'):.1f}",
-                    f"{take_median(runs, 'peak_rss_nbytes') / 1e6:.0f}",
+                    format_peak(runs),
                     str(len(runs)),
                 ]
             )
@@ -130,8 +130,6 @@ def render_alone(cell: Record) -> str:
         speed, reads = "", contender["engine"] is not None
         if reads and n_megabytes >= 1:
             speed = f"{n_megabytes / take_median(runs, 'seconds'):.0f}"
-        # What starts with a small process shows its parent's peak instead of its own.
-        peak = f"{take_median(runs, 'peak_rss_nbytes') / 1e6:.0f}" if label != BASELINE else ""
         rows.append(
             [
                 label,
@@ -139,7 +137,7 @@ def render_alone(cell: Record) -> str:
                 format_seconds(runs, "seconds"),
                 speed,
                 format_seconds(runs, "process_seconds"),
-                peak,
+                format_peak(runs),
                 str(len(runs)),
             ]
         )
@@ -162,6 +160,13 @@ def format_seconds(runs: Sequence[Record], name: str) -> str:
     if name not in runs[0]:
         return ""
     return f"{take_median(runs, name):.2f} ({min(run[name] for run in runs):.2f})"
+
+
+def format_peak(runs: Sequence[Record]) -> str:
+    """Return the median of peaks in MB; nothing where it is not known."""
+    if any(run["peak_rss_nbytes"] is None for run in runs):
+        return ""
+    return f"{take_median(runs, 'peak_rss_nbytes') / 1e6:.0f}"
 
 
 def format_ratio(cell: Record, label: str, name: str) -> str:

@@ -88,7 +88,24 @@ def make_parser() -> argparse.ArgumentParser:
     train.add_argument(
         "--engines", metavar="NAME,...", type=split_names, default=[], help="only these engines"
     )
+    train.add_argument(
+        "--python",
+        metavar="ENGINE=PATH",
+        type=parse_python,
+        action="append",
+        default=[],
+        help="the Python of another environment to run an engine with; may be repeated",
+    )
     return parser
+
+
+def parse_python(text: str) -> tuple[str, str]:
+    """Return engine and path; ArgumentTypeError for what is not ENGINE=PATH."""
+    engine, found, path = text.partition("=")
+    if not found or not Path(path).is_file():
+        raise argparse.ArgumentTypeError(f"{text!r} is not ENGINE=PATH with the path of a Python")
+    # Not resolved: an environment's Python is a link, and where the link lies matters.
+    return engine, str(Path(path).absolute())
 
 
 def split_names(text: str) -> list[str]:
@@ -109,7 +126,14 @@ def measure_cells(arguments: argparse.Namespace) -> bool:
     passed = True
     with tempfile.TemporaryDirectory(dir=arguments.work) as work:
         corpora = Corpora(folders, Path(work), arguments.limit)
-        runner = Runner(corpora, Path(work), arguments.rounds, arguments.vocab, wanted)
+        runner = Runner(
+            corpora,
+            Path(work),
+            rounds=arguments.rounds,
+            vocab_size=arguments.vocab,
+            wanted=wanted,
+            pythons=dict(arguments.python),
+        )
         for cell in cells:
 
             def save(record: Record, name: str = cell.name) -> None:

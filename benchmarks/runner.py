@@ -4,14 +4,14 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cells import Cell, Contender
+from cells import NUMBPE, Cell, Contender
 from corpora import Corpora, describe_file
-from machine import find_allowed_cpus, find_commit, read_load, restrict_to_cpus
+from machine import digest_code, find_allowed_cpus, find_commit, read_load, restrict_to_cpus
 from processes import RunError, measure
 from records import Record, evaluate_checks, is_continued_by
 
@@ -24,21 +24,25 @@ class Runner:
 
     rounds, vocab_size : instead of a cell's own, if not None
     wanted : the engines that are run; None for all that are installed
+    pythons : by engine, where it is not the Python that runs this
     """
 
     def __init__(
         self,
         corpora: Corpora,
         work: Path,
+        *,
         rounds: int | None,
         vocab_size: int | None,
         wanted: set[str] | None,
+        pythons: Mapping[str, str],
     ) -> None:
         self._corpora = corpora
         self._work = work
         self._rounds = rounds
         self._vocab_size = vocab_size
         self._wanted = wanted
+        self._pythons = pythons
         self._allowed_cpus = find_allowed_cpus()
 
     def run_cell(self, cell: Cell, old: Record | None, save: Callable[[Record], None]) -> Record:
@@ -98,9 +102,22 @@ class Runner:
         # This run imports the engine, so that later ones find its byte code compiled.
         report = self._work / "versions.json"
         command = [*CHILD, "versions", engine, "--report", str(report)]
-        measure([part.format(python=sys.executable, root=ROOT) for part in command], {})
-        versions: dict[str, str] = json.loads(report.read_text(encoding="utf-8"))["versions"]
+        python = self._find_python(engine)
+        measure([part.format(python=python, root=ROOT) for part in command], {})
+        answer = json.loads(report.read_text(encoding="utf-8"))
+        if engine == NUMBPE and answer["numba_extensions"]:
+            print(
+                f"numba also loads {', '.join(answer['numba_extensions'])}, in every process of "
+                "numbpe, which takes time and memory: run it with --python numbpe=PATH from an "
+                "environment without them",
+                file=sys.stderr,
+            )
+        versions: dict[str, str] = answer["versions"]
         return versions
+
+    def _find_python(self, engine: str | None) -> str:
+        """Return the Python for an engine; commands without an engine are numbpe's."""
+        return self._pythons.get(engine or NUMBPE, sys.executable)
 
     def _start_record(
         self,
@@ -114,6 +131,7 @@ class Runner:
             "title": cell.title,
             "date": datetime.now(UTC).date().isoformat(),
             "commit": find_commit(ROOT),
+            "code": digest_code(ROOT),
             "versions": versions,
             "corpora": {name: describe_file(self._corpora.prepare(name)) for name in sorted(texts)},
             "corpus": cell.corpus,
@@ -147,7 +165,7 @@ class Runner:
         inside = f"{run['seconds']:.3f} s, " if "seconds" in run else ""
         print(
             f"{cell.name}, {when}, {contender.label}: {inside}process "
-            f"{run['process_seconds']:.3f} s, {run['peak_rss_nbytes'] / 1e6:.0f} MB",
+            f"{run['process_seconds']:.3f} s, {(run['peak_rss_nbytes'] or 0) / 1e6:.0f} MB",
             file=sys.stderr,
         )
         return run
@@ -157,7 +175,7 @@ class Runner:
         folder = Path(tempfile.mkdtemp(dir=self._work))
         try:
             fields = {
-                "python": sys.executable,
+                "python": self._find_python(contender.engine),
                 "root": ROOT,
                 "input": self._corpora.prepare(contender.corpus or cell.corpus),
                 "output": folder / "output",
