@@ -10,8 +10,10 @@ The cache lies in ``NUMBA_CACHE_DIR`` if that is set, else in the user's cache f
 the sources. Where none of them can be written, one warning is given and nothing is kept.
 """
 
+import contextlib
 import functools
 import hashlib
+import pickle
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -82,6 +84,19 @@ class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
 
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
     _impl_class = _KernelCacheImpl
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Return compiled code, or None; what an older version left is dropped, not an error.
+
+        Numba reads the signatures of an index before it compares stamps, and fails where they name
+        a class that this version has moved or removed.
+        """
+        try:
+            return super().load_overload(signature, target_context)
+        except (AttributeError, ImportError, EOFError, pickle.UnpicklingError, TypeError):
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
 
 
 @functools.cache

@@ -224,12 +224,10 @@ def automaton_find_piece_end(
     text: NDArray[np.uint8],
     start: int,
     stop: int,
-    level_stops: NDArray[np.int64],
 ) -> int:
     """Return the end of the first piece of ``level`` in text[start:stop], start < stop.
 
-    level_stops : as in automaton_split; the entry of level + 1 may be written
-    text, stop : as in automaton_split
+    text, stop : as in automaton_split; reads only
 
     As automaton_run_level would find it, but gaps, which make up most of the text for a split such
     as ``\\p{N}``, are skipped without a chain of states to wait for.
@@ -239,9 +237,9 @@ def automaton_find_piece_end(
     character = automaton_classify_any(automaton, text, start, stop)
     start_row = automaton.start_rows[level]
     if np.int64(automaton.transitions[start_row + (character >> 3)]) != stays:
-        inner = level + 1
-        automaton_run_level(automaton, level, text, start, stop, level_stops, inner, inner + 1)
-        return level_stops[inner]
+        end = automaton_match(automaton, level, text, start, stop)
+        if end >= 0:
+            return end
     position = start + (character & 7)
     while position < stop:
         # Written out so that the next position does not wait for the class of an ASCII character.
@@ -283,11 +281,9 @@ def automaton_split(
     ends_out : (>= 1,) int64; the ends of successive pieces are written, until ``stop`` or full
     Linear in stop - start for patterns that look ahead a bounded number of characters.
     """
-    last_level = automaton.start_rows.shape[0] - 1
-    capacity = ends_out.shape[0]
+    last_level = np.int64(automaton.start_rows.shape[0] - 1)
+    capacity = np.int64(ends_out.shape[0])
     n_ends = np.int64(0)
-    if last_level == 0:
-        return automaton_run_level(automaton, 0, text, start, stop, ends_out, n_ends, capacity)
     position = np.int64(start)
     level = np.int64(0)
     while level < last_level and level_stops[level + 1] > position:
@@ -298,7 +294,7 @@ def automaton_split(
         if level < last_level:
             level += 1
             level_stops[level] = automaton_find_piece_end(
-                automaton, level - 1, text, position, level_stop, level_stops
+                automaton, level - 1, text, position, level_stop
             )
         else:
             n_ends = automaton_run_level(

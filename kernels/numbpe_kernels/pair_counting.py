@@ -23,7 +23,7 @@ from numbpe_kernels.pair_table import (
     pair_key,
     pair_table_find,
 )
-from numbpe_kernels.training import SEPARATOR, WeightedCells
+from numbpe_kernels.training_state import SEPARATOR, WeightedCells
 
 
 @njit

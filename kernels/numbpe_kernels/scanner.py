@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit
-from numbpe_kernels.automaton import Automaton, automaton_run_level, automaton_split
+from numbpe_kernels.automaton import Automaton, automaton_split
 from numbpe_kernels.memory import count_trailing_zeros, mask_block
 
 KIND_AUTOMATON = 0
@@ -28,6 +28,8 @@ after a trial that went well, twice as many after each that did not, so that tex
 not tried in vain."""
 
 _ONE = np.uint64(1)
+_TOP = np.uint64(1 << 63)
+_LAST_BIT = np.uint64(63)
 _NO_FOLD = np.uint8(0)
 _CASE_FOLD = np.uint8(0x20)
 
@@ -45,7 +47,10 @@ class Scanner(NamedTuple):
 
 @njit
 def scanner_is_ascii(text: NDArray[np.uint8], position: int) -> bool:
-    """Return whether the 65 bytes from ``position`` are ASCII; all can be read."""
+    """Return whether the 65 bytes from ``position`` are ASCII.
+
+    text : (>= position + 65,) uint8; position : int64. Reads only.
+    """
     high = mask_block(text, position, _NO_FOLD, np.uint8(0x80), np.uint8(0x7F))
     return high == np.uint64(0) and text[position + np.int64(BLOCK_NBYTES)] < 0x80
 
@@ -54,7 +59,7 @@ def scanner_is_ascii(text: NDArray[np.uint8], position: int) -> bool:
 def scanner_contraction_length(text: NDArray[np.uint8], position: int, stop: int) -> int:
     """Return the length of 's 't 'm 'd 're 've 'll after an apostrophe at ``position``, or 0.
 
-    text : uint8 with padding; position < stop, int64. Reads only; int64.
+    text : (>= stop + TEXT_PADDING,) uint8; position < stop, int64. Reads only; int64.
     """
     n_after = np.int64(stop) - np.int64(position) - np.int64(1)
     first = text[position + np.int64(1)]
@@ -73,12 +78,43 @@ def scanner_contraction_length(text: NDArray[np.uint8], position: int, stop: int
 
 
 @njit
+def scanner_join_contractions(
+    text: NDArray[np.uint8], block: int, stop: int, starts: np.uint64, apostrophe: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """Join letters to the apostrophes that make a contraction with them.
+
+    text : (>= stop + TEXT_PADDING,) uint8; block, stop : int64
+    starts : uint64, starts of pieces in the block; apostrophe : uint64, those of an apostrophe
+    Reads only. Returns starts, and for the block that follows those to set and those to clear.
+    """
+    set_ahead = np.uint64(0)
+    cleared_ahead = np.uint64(0)
+    while apostrophe != np.uint64(0):
+        bit = count_trailing_zeros(apostrophe)
+        apostrophe &= apostrophe - _ONE
+        length = scanner_contraction_length(text, block + bit, stop)
+        if length == 0:
+            continue
+        # The letter after the apostrophe begins no piece; what comes behind the contraction does.
+        end = np.uint64(bit + length)
+        if bit == 63:
+            cleared_ahead = _ONE
+        else:
+            starts &= ~(_ONE << np.uint64(bit + np.int64(1)))
+        if end < np.uint64(BLOCK_NBYTES):
+            starts |= _ONE << end
+        else:
+            set_ahead = _ONE << (end - np.uint64(BLOCK_NBYTES))
+    return starts, set_ahead, cleared_ahead
+
+
+@njit
 def scanner_run_gpt2(
     text: NDArray[np.uint8], start: int, stop: int, ends_out: NDArray[np.int64], n_ends: int
 ) -> int:
     """Cut ASCII blocks from the piece start ``start`` on with the GPT-2 pattern.
 
-    text : uint8 with padding; start < stop, int64
+    text : (>= stop + TEXT_PADDING,) uint8; start < stop, int64
     ends_out : (n,) int64, written from n_ends on while 64 more would fit
     Stops before a block with other bytes and before the last 65 bytes of the text. Returns
     n_ends plus the number of ends written, int64; the last end may lie before what was looked at.
@@ -103,7 +139,7 @@ def scanner_run_gpt2(
         following = text[block + np.int64(BLOCK_NBYTES)]
         white_after = np.uint64(0)
         if following == 0x20 or (following >= 0x09 and following <= 0x0D):
-            white_after = _ONE << np.uint64(63)
+            white_after = _TOP
         # A piece goes on where the class does, and after the one space that it may begin with.
         goes_on = letter & (letter << _ONE | letter_before)
         goes_on |= digit & (digit << _ONE | digit_before)
@@ -112,64 +148,22 @@ def scanner_run_gpt2(
         # White space: its first character begins a piece, and so does its last before other text.
         starts |= white & (~(white << _ONE | white_before) | ~(white >> _ONE | white_after))
         starts = (starts | set_ahead) & ~cleared_ahead
-        set_ahead = np.uint64(0)
-        cleared_ahead = np.uint64(0)
-        # Contractions, few: the letters belong to the apostrophe, and a piece begins behind them.
         apostrophe = starts & mask_block(text, block, _NO_FOLD, np.uint8(ord("'")), np.uint8(0))
         if block == start and text[start] == ord("'"):
             apostrophe |= _ONE
-        while apostrophe != np.uint64(0):
-            bit = count_trailing_zeros(apostrophe)
-            apostrophe &= apostrophe - _ONE
-            length = scanner_contraction_length(text, block + bit, stop)
-            if length == 0:
-                continue
-            end = np.uint64(bit + length)
-            if bit == 63:
-                cleared_ahead = _ONE
-            else:
-                starts &= ~(_ONE << np.uint64(bit + np.int64(1)))
-            if end < np.uint64(64):
-                starts |= _ONE << end
-            else:
-                set_ahead = _ONE << (end - np.uint64(64))
+        starts, set_ahead, cleared_ahead = scanner_join_contractions(
+            text, block, stop, starts, apostrophe
+        )
         while starts != np.uint64(0):
             ends_out[n_ends] = block + count_trailing_zeros(starts)
             n_ends += np.int64(1)
             starts &= starts - _ONE
-        letter_before = letter >> np.uint64(63)
-        digit_before = digit >> np.uint64(63)
-        other_before = other >> np.uint64(63)
-        white_before = white >> np.uint64(63)
-        space_before = space >> np.uint64(63)
+        letter_before = letter >> _LAST_BIT
+        digit_before = digit >> _LAST_BIT
+        other_before = other >> _LAST_BIT
+        white_before = white >> _LAST_BIT
+        space_before = space >> _LAST_BIT
         block += np.int64(BLOCK_NBYTES)
-    return n_ends
-
-
-@njit
-def scanner_split_gpt2(
-    automaton: Automaton,
-    text: NDArray[np.uint8],
-    start: int,
-    stop: int,
-    ends_out: NDArray[np.int64],
-) -> int:
-    """Cut text[start:stop] with the GPT-2 pattern; arguments and result as in scanner_split."""
-    capacity = np.int64(ends_out.shape[0])
-    position = np.int64(start)
-    n_ends = np.int64(0)
-    n_pieces = np.int64(FEWEST_PIECES)
-    while position < stop and n_ends < capacity:
-        n_before = n_ends
-        if n_ends + np.int64(BLOCK_NBYTES) <= capacity:
-            n_ends = scanner_run_gpt2(text, position, stop, ends_out, n_ends)
-        if n_ends > n_before:
-            position = ends_out[n_ends - np.int64(1)]
-            n_pieces = np.int64(FEWEST_PIECES)
-        limit = min(capacity, n_ends + n_pieces)
-        n_ends = automaton_run_level(automaton, 0, text, position, stop, ends_out, n_ends, limit)
-        position = ends_out[n_ends - np.int64(1)]
-        n_pieces = min(np.int64(2) * n_pieces, np.int64(MOST_PIECES))
     return n_ends
 
 
@@ -185,9 +179,25 @@ def scanner_split(
     """Cut text[start:stop] into pieces; return how many ends were written to ``ends_out``, int64.
 
     level_stops, text, start, stop : as in automaton.automaton_split
-    ends_out : (>= 1,) int64; at least 128 for full speed. The ends of successive pieces, until
-    ``stop`` or full; to go on after it was full, pass its last entry as start.
+    ends_out : (>= 1,) int64; at least 128 for full speed. The ends of successive pieces are
+    written, until ``stop`` or full; to go on after it was full, pass its last entry as start.
     """
-    if scanner.kind == KIND_GPT2:
-        return scanner_split_gpt2(scanner.automaton, text, start, stop, ends_out)
-    return automaton_split(scanner.automaton, level_stops, text, start, stop, ends_out)
+    capacity = np.int64(ends_out.shape[0])
+    position = np.int64(start)
+    n_ends = np.int64(0)
+    n_pieces = np.int64(FEWEST_PIECES)
+    while position < stop and n_ends < capacity:
+        limit = capacity
+        if scanner.kind == KIND_GPT2:
+            n_before = n_ends
+            if n_ends + np.int64(BLOCK_NBYTES) <= capacity:
+                n_ends = scanner_run_gpt2(text, position, stop, ends_out, n_ends)
+            if n_ends > n_before:
+                position = ends_out[n_ends - np.int64(1)]
+                n_pieces = np.int64(FEWEST_PIECES)
+            limit = min(capacity, n_ends + n_pieces)
+            n_pieces = min(np.int64(2) * n_pieces, np.int64(MOST_PIECES))
+        rest = ends_out[n_ends:limit]
+        n_ends += automaton_split(scanner.automaton, level_stops, text, position, stop, rest)
+        position = ends_out[n_ends - np.int64(1)]
+    return n_ends

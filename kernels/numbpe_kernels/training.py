@@ -14,124 +14,51 @@ fall after its birth. Pairs whose count is below the floor have no list, no row 
 heap entry; when the heap runs dry, the caller lowers the floor and lists the pairs anew.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit
-from numbpe_kernels.heap import PairHeap, TokenOrder, heap_sift_down, heap_sift_up
+from numbpe_kernels.heap import heap_sift_down, heap_sift_up
 from numbpe_kernels.memory import prefetch
 from numbpe_kernels.pair_table import (
     COUNT,
+    EMPTY_KEY,
     FIRST,
     KEY,
     LENGTH,
     ROW_WIDTH,
-    PairTable,
     pair_key,
     pair_left,
     pair_right,
     pair_table_find,
 )
-
-SEPARATOR = -1
-SWALLOWED = -2
-BLOCK_SHIFT = 6
-"""A block is 2**BLOCK_SHIFT cells; the run of its first cell is known without a search."""
-
-STATUS_PAUSED = 0
-STATUS_FINISHED = 1
-STATUS_DRY = 2
-STATUS_POOL_FULL = 3
-STATUS_TABLE_FULL = 4
-STATUS_HEAP_FULL = 5
-STATUS_CONTENTS_FULL = 6
-"""Why ``trainer_merge`` returned: it was asked to pause; it has done all merges; no pair at or
-above the floor is left; the structure named has no room for the next merge."""
-
-N_TOKENS = 0
-N_MERGES = 1
-HEAP_SIZE = 2
-TABLE_FILL = 3
-POOL_END = 4
-FLOOR = 5
-MAX_CELLS = 6
-N_LEFT = 7
-N_RIGHT = 8
-STATE_SIZE = 9
-"""Places in ``Trainer.state``: tokens known; merges done; entries in the heap; rows in use;
-numbers in the pool; the lowest count that is listed; the greatest length of a new token; lengths
-of the two lists in ``touched``."""
-
-NEIGHBOUR_SHIFT = 2
-LEFT_WEIGHT = 0
-LEFT_PLACE = 1
-RIGHT_WEIGHT = 2
-RIGHT_PLACE = 3
-"""Columns of ``Trainer.neighbours``, 2**NEIGHBOUR_SHIFT a token, all 0 between merges. A place is
-first a number of occurrences, then where in the pool the next occurrence is written, or -1."""
-
-PREFETCH_DISTANCE = 12
-"""Occurrences between the one at hand and the one whose cells are asked for."""
-
-
-class WeightedCells(NamedTuple):
-    """A corpus of words with their counts.
-
-    cells : (n,) int32, words of tokens with SEPARATOR before, between and after them
-    run_starts : (r + 1,) int64, ascending; the words in cells run_starts[i]:run_starts[i + 1]
-        have the same count; run_starts[0] == 0 and run_starts[r] == n
-    run_counts : (r,) int64, that count
-    block_runs : (n // 64 + 1,) int32, the run of the first cell of each block
-    """
-
-    cells: NDArray[np.int32]
-    run_starts: NDArray[np.int64]
-    run_counts: NDArray[np.int64]
-    block_runs: NDArray[np.int32]
-
-
-class Trainer(NamedTuple):
-    """All that merging reads and writes.
-
-    corpus : see WeightedCells
-    lengths : (v,) int32, the cells of each token
-    order : see heap.TokenOrder; filled for the tokens known so far
-    table, heap : see pair_table.PairTable and heap.PairHeap
-    pool : (p,) int32, first cells of occurrences, and behind them PREFETCH_DISTANCE numbers more
-    neighbours : (v * 4,) int64, all 0 between merges
-    touched : (2, v) int32, scratch
-    merges : (m, 2) int32, the pairs merged so far
-    merge_counts : (m,) int64, how often each pair stood in the corpus when it was merged
-    state : (STATE_SIZE,) int64
-    """
-
-    corpus: WeightedCells
-    lengths: NDArray[np.int32]
-    order: TokenOrder
-    table: PairTable
-    heap: PairHeap
-    pool: NDArray[np.int32]
-    neighbours: NDArray[np.int64]
-    touched: NDArray[np.int32]
-    merges: NDArray[np.int32]
-    merge_counts: NDArray[np.int64]
-    state: NDArray[np.int64]
-
-
-@njit
-def cells_run_at(corpus: WeightedCells, position: int, run: int) -> int:
-    """Return the run that holds ``position``, given one that does not begin after it.
-
-    position : int64, a cell; run : int64, 0 or the run of an earlier cell
-    Reads only. O(1) but for blocks with many runs.
-    """
-    block_run = np.int64(corpus.block_runs[position >> np.int64(BLOCK_SHIFT)])
-    run = max(run, block_run)
-    while corpus.run_starts[run + np.int64(1)] <= position:
-        run += np.int64(1)
-    return run
+from numbpe_kernels.training_state import (
+    FLOOR,
+    HEAP_SIZE,
+    LEFT_PLACE,
+    LEFT_WEIGHT,
+    MAX_CELLS,
+    N_LEFT,
+    N_MERGES,
+    N_RIGHT,
+    N_TOKENS,
+    NEIGHBOUR_SHIFT,
+    POOL_END,
+    PREFETCH_DISTANCE,
+    RIGHT_PLACE,
+    RIGHT_WEIGHT,
+    SEPARATOR,
+    STATUS_CONTENTS_FULL,
+    STATUS_DRY,
+    STATUS_FINISHED,
+    STATUS_HEAP_FULL,
+    STATUS_PAUSED,
+    STATUS_POOL_FULL,
+    STATUS_TABLE_FULL,
+    SWALLOWED,
+    TABLE_FILL,
+    Trainer,
+    cells_run_at,
+)
 
 
 @njit
@@ -199,14 +126,6 @@ def trainer_merge_occurrences(trainer: Trainer, key: int, first: int, length: in
 
 
 @njit
-def trainer_lose_pair(trainer: Trainer, key: int, weight: int) -> None:
-    """Lower the count of a pair, if the table knows it. key, weight : int64. One probe."""
-    row = pair_table_find(trainer.table, key)
-    if trainer.table.rows[row + KEY] == key:
-        trainer.table.rows[row + COUNT] -= weight
-
-
-@njit
 def trainer_bear_pair(trainer: Trainer, left: int, right: int, weight: int, number: int) -> int:
     """Give a newborn pair its row, its heap entry and its slice of the pool, if it is worth one.
 
@@ -251,33 +170,39 @@ def trainer_update_counts(trainer: Trainer, key: int) -> bool:
     left = pair_left(key)
     right = pair_right(key)
     new = trainer.state[N_TOKENS]
+    n_left = trainer.state[N_LEFT]
+    n_both = n_left + trainer.state[N_RIGHT]
+    twin = new << NEIGHBOUR_SHIFT
     any_born = False
-    for i in range(trainer.state[N_LEFT]):
-        token = np.int64(trainer.touched[0, i])
-        weight = neighbours[(token << NEIGHBOUR_SHIFT) + LEFT_WEIGHT]
-        trainer_lose_pair(trainer, pair_key(token, left), weight)
-        first = trainer_bear_pair(
-            trainer, token, new, weight, neighbours[(token << NEIGHBOUR_SHIFT) + LEFT_PLACE]
-        )
-        neighbours[(token << NEIGHBOUR_SHIFT) + LEFT_PLACE] = first
-        any_born = any_born or first >= 0
-    twin_weight = neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT]
-    twin_number = neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_PLACE]
-    for i in range(trainer.state[N_RIGHT]):
-        token = np.int64(trainer.touched[1, i])
-        weight = neighbours[(token << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT]
-        number = neighbours[(token << NEIGHBOUR_SHIFT) + RIGHT_PLACE]
-        trainer_lose_pair(trainer, pair_key(right, token), weight)
-        if token == left:
+    # One loop for left neighbours, right neighbours and the new token as its own right neighbour:
+    # each function called here is compiled into it once.
+    for i in range(n_both + np.int64(1)):
+        newborn_left = new
+        newborn_right = new
+        columns = twin + RIGHT_WEIGHT
+        lost = EMPTY_KEY
+        if i < n_left:
+            newborn_left = np.int64(trainer.touched[0, i])
+            columns = (newborn_left << NEIGHBOUR_SHIFT) + LEFT_WEIGHT
+            lost = pair_key(newborn_left, left)
+        elif i < n_both:
+            newborn_right = np.int64(trainer.touched[1, i - n_left])
+            columns = (newborn_right << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT
+            lost = pair_key(right, newborn_right)
+        weight = neighbours[columns]
+        number = neighbours[columns + np.int64(1)]
+        if lost != EMPTY_KEY:
+            row = pair_table_find(trainer.table, lost)
+            if trainer.table.rows[row + KEY] == lost:
+                trainer.table.rows[row + COUNT] -= weight
+        if newborn_left == new and newborn_right == left and i < n_both:
             # Those that were themselves merged afterwards stand beside the new token as its twin.
-            weight -= twin_weight
-            number -= twin_number
-        first = trainer_bear_pair(trainer, new, token, weight, number)
-        neighbours[(token << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = first
+            weight -= neighbours[twin + RIGHT_WEIGHT]
+            number -= neighbours[twin + RIGHT_PLACE]
+        first = trainer_bear_pair(trainer, newborn_left, newborn_right, weight, number)
+        neighbours[columns + np.int64(1)] = first
         any_born = any_born or first >= 0
-    first = trainer_bear_pair(trainer, new, new, twin_weight, twin_number)
-    neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = first
-    return any_born or first >= 0
+    return any_born
 
 
 @njit

@@ -86,7 +86,7 @@ def word_mix(low: np.uint64, high: np.uint64) -> np.uint64:
 def word_hash_long(text: NDArray[np.uint8], start: int, length: int) -> np.uint64:
     """Return a hash of ``text[start : start + length]``.
 
-    text : uint8 with padding; start, length : int64, length at least 8
+    text : (n,) uint8 with padding; start, length : int64, length at least 8
     Reads only. 8 bytes a step; the last step overlaps the one before.
     """
     mixed = np.uint64(length) * _OTHER_FACTOR
@@ -106,7 +106,7 @@ def word_equal_long(
 ) -> bool:
     """Return whether text at ``start`` and arena at ``place`` agree in ``length`` bytes.
 
-    start, place, length : int64, length at least 8; both arrays uint8. Reads only.
+    text, arena : (n,) uint8; start, place, length : int64, length at least 8. Reads only.
     """
     last = np.int64(length) - np.int64(8)
     i = np.int64(0)
@@ -123,7 +123,7 @@ def word_table_probe(
 ) -> np.uint64:
     """Return the row of the i-th word of a batch, or the free row where it would go, as uint64.
 
-    start : int64, where the word begins in text, which is looked at for a long word only
+    text : (n,) uint8, looked at for a long word only; start : int64, where the word begins
     i : uint64, its place in the scratch arrays, which hold its key and first row
     Reads only. Expected O(1) probes; does not end if no row is free.
     """
@@ -150,7 +150,7 @@ def word_table_hash(
 ) -> None:
     """Write the key and first row of a word into place i of the scratch arrays.
 
-    text : uint8 with padding; start, length : int64, length at least 1; i : uint64
+    text : (n,) uint8 with padding; start, length : int64, length at least 1; i : uint64
     Also asks for the cache line of the row.
     """
     if length <= SHORT_NBYTES:
@@ -181,7 +181,7 @@ def word_table_enter(
 ) -> None:
     """Make the free row ``row`` the row of the i-th word of a batch.
 
-    start : int64, where it begins in text; i, row, count : uint64
+    text : (n,) uint8; start : int64, where the word begins; i, row, count : uint64
     Writes rows, arena and state; the arena has room.
     """
     high = table.highs[i]
@@ -215,7 +215,7 @@ def word_table_add(
 ) -> int:
     """Count the words that begin at ``start`` and end at ``ends[first]``, ... ``ends[n_ends - 1]``.
 
-    text : uint8 with padding; start, first, n_ends : int64; ends : (>= n_ends,) int64, ascending
+    text : (n,) uint8 with padding; start, first, n_ends : int64; ends : (>= n_ends,) int64, ascending
     Writes the table. Returns the place in ``ends`` of the first word that was not counted, int64:
     less than n_ends where a batch might not find room.
     Cost: about one cache miss a word that is not common.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from numbpe.arrays import Counts, Offsets
 from numbpe.errors import BudgetError
-from numbpe_kernels import training as kernel
+from numbpe_kernels import training_state as kernel
 from numbpe_kernels.csr import csr_write_cells
 from numbpe_kernels.heap import PairHeap, TokenOrder, heap_order_all
 from numbpe_kernels.pair_counting import (
@@ -29,6 +29,7 @@ from numbpe_kernels.pair_table import (
     make_pair_table,
     pair_table_move,
 )
+from numbpe_kernels.training import trainer_merge
 
 WORK_PER_CALL = 1_500_000
 """Occurrences that one kernel call looks at: some tens of milliseconds, so that a progress bar
@@ -161,7 +162,7 @@ class MergeRun:
 
     def advance(self) -> bool:
         """Make some merges. Returns whether there are more to make."""
-        status = kernel.trainer_merge(self.trainer, WORK_PER_CALL)
+        status = trainer_merge(self.trainer, WORK_PER_CALL)
         if status == kernel.STATUS_FINISHED:
             return False
         if status == kernel.STATUS_DRY:

@@ -100,6 +100,7 @@ def test_trainer_merge__interpreted(monkeypatch):
     for name, value in list(vars(training).items()):
         if hasattr(value, "py_func") and name.startswith(("trainer_", "cells_")):
             monkeypatch.setattr(training, name, value.py_func)
+    monkeypatch.setattr(merging, "trainer_merge", training.trainer_merge)
     for seed in range(5):
         words = make_random_words(seed)
         expected = reference.train_symbols(words, 20, tie="greatest_bytes")

@@ -1,5 +1,6 @@
 """The table that counts words, against a dictionary."""
 
+import itertools
 import random
 from collections import Counter
 
@@ -31,7 +32,7 @@ def export(table):
     counts = np.zeros(n_words, dtype=np.int64)
     kernel.word_table_export(table, contents, offsets, counts)
     data = contents.tobytes()
-    words = [data[i:j] for i, j in zip(offsets[:-1], offsets[1:], strict=True)]
+    words = [data[i:j] for i, j in itertools.pairwise(offsets)]
     assert len(set(words)) == len(words)
     return dict(zip(words, counts.tolist(), strict=True))
 
