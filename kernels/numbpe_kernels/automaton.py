@@ -124,10 +124,10 @@ def automaton_match(
     end_class = np.int64(automaton.safe_pairs.shape[0])
     row = automaton.start_rows[level]
     position = start
-    end = np.int64(-1)
+    end = -1
     while position <= stop:
         class_id = end_class
-        n_bytes = np.int64(1)
+        n_bytes = 1
         if position < stop:
             character = automaton_classify_any(automaton, text, position, stop)
             class_id = character >> 3
@@ -171,14 +171,14 @@ def automaton_run_level(
     row = start_row
     position = np.int64(start)
     mark = np.int64(start)
-    n_bytes = np.int64(1)
+    n_bytes = 1
     while n_ends < capacity:
         class_id = end_class
         if position < stop:
             byte = np.int64(text[position])
             if byte < 0x80:
                 class_id = np.int64(automaton.ascii_classes[byte])
-                n_bytes = np.int64(1)
+                n_bytes = 1
             else:
                 character = automaton_classify(automaton, text, position, stop)
                 class_id = character >> 3
@@ -246,7 +246,7 @@ def automaton_find_piece_end(
         byte = np.int64(text[position])
         if byte < 0x80:
             class_id = np.int64(automaton.ascii_classes[byte])
-            n_bytes = np.int64(1)
+            n_bytes = 1
         else:
             character = automaton_classify(automaton, text, position, stop)
             class_id = character >> 3
@@ -285,7 +285,7 @@ def automaton_split(
     capacity = np.int64(ends_out.shape[0])
     n_ends = np.int64(0)
     position = np.int64(start)
-    level = np.int64(0)
+    level = 0
     while level < last_level and level_stops[level + 1] > position:
         level += 1
     level_stops[0] = stop
@@ -317,7 +317,7 @@ def automaton_find_cut(automaton: Automaton, text: NDArray[np.uint8], start: int
     The characters on both sides of the position lie inside text[start:stop]. Reads only, backwards
     from ``stop`` to the position found.
     """
-    right_class = np.int64(-1)
+    right_class = -1
     right_start = np.int64(stop)
     position = np.int64(stop) - 1
     while position >= start:
@@ -335,4 +335,4 @@ def automaton_find_cut(automaton: Automaton, text: NDArray[np.uint8], start: int
                 right_class = class_id
             right_start = position
         position -= 1
-    return np.int64(-1)
+    return -1

@@ -37,7 +37,7 @@ def count_documents(
     Writes table, ends and progress. Linear in the text.
     """
     document = progress[DOCUMENT]
-    while document < np.int64(documents.shape[0]):
+    while document < documents.shape[0]:
         stop = documents[document, 1]
         position = progress[POSITION]
         if position < 0:
@@ -51,7 +51,7 @@ def count_documents(
                 progress[N_COUNTED] = done
                 progress[N_PIECES] += done - n_counted
                 if done > n_counted:
-                    position = ends[done - np.int64(1)]
+                    position = ends[done - 1]
                 if done < n_ends:
                     progress[DOCUMENT] = document
                     progress[POSITION] = position
@@ -59,9 +59,9 @@ def count_documents(
             if position >= stop:
                 break
             # Cut more.
-            progress[N_COUNTED] = np.int64(0)
+            progress[N_COUNTED] = 0
             progress[N_ENDS] = scanner_split(scanner, level_stops, text, position, stop, ends)
-        document += np.int64(1)
-        progress[POSITION] = np.int64(-1)
+        document += 1
+        progress[POSITION] = -1
     progress[DOCUMENT] = document
     return True

@@ -8,7 +8,7 @@ from numbpe_kernels._jit import njit
 
 @njit
 def csr_write_cells(
-    contents: NDArray[np.uint8],
+    contents: NDArray[np.uint8] | NDArray[np.int32],
     offsets: NDArray[np.int64],
     order: NDArray[np.int64],
     cells_out: NDArray[np.int32],
@@ -16,18 +16,18 @@ def csr_write_cells(
 ) -> None:
     """Write items as cells, each followed by -1, and -1 before the first.
 
-    contents : (c,) uint8 or int32; offsets : (n + 1,) int64, not decreasing
+    contents : (c,) uint8, or int32 over an alphabet that is not bytes; offsets : (n + 1,) int64, not decreasing
     order : (k,) int64, the items to write, in this order
     cells_out : (total + k + 1,) int32, total being the sum of the lengths of those items
     starts_out : (k,) int64, where each item begins in cells_out. Cost: one pass.
     """
     cells_out[0] = np.int32(-1)
-    place = np.int64(1)
+    place = 1
     for i in range(order.shape[0]):
         item = order[i]
         starts_out[i] = place
-        for j in range(offsets[item], offsets[item + np.int64(1)]):
+        for j in range(offsets[item], offsets[item + 1]):
             cells_out[place] = np.int32(contents[j])
-            place += np.int64(1)
+            place += 1
         cells_out[place] = np.int32(-1)
-        place += np.int64(1)
+        place += 1

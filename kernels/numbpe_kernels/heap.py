@@ -56,19 +56,19 @@ def token_compare(order: TokenOrder, one: int, other: int) -> int:
     Reads only. Usually two loads; as long as the common prefix at worst.
     """
     if order.prefixes[one] != order.prefixes[other]:
-        return np.int64(-1) if order.prefixes[one] < order.prefixes[other] else np.int64(1)
+        return -1 if order.prefixes[one] < order.prefixes[other] else 1
     i = order.offsets[one]
     j = order.offsets[other]
-    i_stop = order.offsets[one + np.int64(1)]
-    j_stop = order.offsets[other + np.int64(1)]
+    i_stop = order.offsets[one + 1]
+    j_stop = order.offsets[other + 1]
     while i < i_stop and j < j_stop:
         if order.contents[i] != order.contents[j]:
-            return np.int64(-1) if order.contents[i] < order.contents[j] else np.int64(1)
-        i += np.int64(1)
-        j += np.int64(1)
+            return -1 if order.contents[i] < order.contents[j] else 1
+        i += 1
+        j += 1
     if i < i_stop:
-        return np.int64(1)
-    return np.int64(-1) if j < j_stop else np.int64(0)
+        return 1
+    return -1 if j < j_stop else 0
 
 
 @njit
@@ -96,9 +96,9 @@ def heap_sift_up(heap: PairHeap, order: TokenOrder, start: int) -> None:
     keys = heap.keys
     count = counts[start]
     key = keys[start]
-    i = np.int64(start)
+    i = start
     while i > 0:
-        parent = (i - np.int64(1)) >> np.int64(1)
+        parent = (i - 1) >> 1
         if counts[parent] > count:
             break
         if counts[parent] == count and pair_precedes(order, keys[parent], key):
@@ -120,12 +120,12 @@ def heap_sift_down(heap: PairHeap, order: TokenOrder, start: int, size: int) -> 
     keys = heap.keys
     count = counts[start]
     key = keys[start]
-    i = np.int64(start)
+    i = start
     while True:
-        child = np.int64(2) * i + np.int64(1)
+        child = 2 * i + 1
         if child >= size:
             break
-        right = child + np.int64(1)
+        right = child + 1
         if right < size and (
             counts[right] > counts[child]
             or (counts[right] == counts[child] and pair_precedes(order, keys[right], keys[child]))
@@ -146,4 +146,4 @@ def heap_sift_down(heap: PairHeap, order: TokenOrder, start: int, size: int) -> 
 def heap_order_all(heap: PairHeap, order: TokenOrder, size: int) -> None:
     """Put the first ``size`` entries, in any order before, into heap order. O(size)."""
     for i in range(size // 2 - 1, -1, -1):
-        heap_sift_down(heap, order, np.int64(i), np.int64(size))
+        heap_sift_down(heap, order, i, size)

@@ -37,14 +37,14 @@ def pairs_sketch(
     Writes sketch. One pass over the cells.
     """
     cells = corpus.cells
-    place = np.int64(1)
-    run = np.int64(0)
-    while place < np.int64(cells.shape[0]):
+    place = 1
+    run = 0
+    while place < cells.shape[0]:
         token = np.int64(cells[place])
         if token == SEPARATOR:
-            place += np.int64(1)
-            while place >= corpus.run_starts[run + np.int64(1)] and place < cells.shape[0]:
-                run += np.int64(1)
+            place += 1
+            while place >= corpus.run_starts[run + 1] and place < cells.shape[0]:
+                run += 1
             continue
         after = place + np.int64(lengths[token])
         if cells[after] != SEPARATOR:
@@ -73,16 +73,16 @@ def pairs_count(
     """
     cells = corpus.cells
     rows = table.rows
-    capacity = np.int64(rows.shape[0] // (2 * ROW_WIDTH))
-    n_rows = np.int64(0)
-    place = np.int64(1)
-    run = np.int64(0)
-    while place < np.int64(cells.shape[0]):
+    capacity = rows.shape[0] // (2 * ROW_WIDTH)
+    n_rows = 0
+    place = 1
+    run = 0
+    while place < cells.shape[0]:
         token = np.int64(cells[place])
         if token == SEPARATOR:
-            place += np.int64(1)
-            while place >= corpus.run_starts[run + np.int64(1)] and place < cells.shape[0]:
-                run += np.int64(1)
+            place += 1
+            while place >= corpus.run_starts[run + 1] and place < cells.shape[0]:
+                run += 1
             continue
         after = place + np.int64(lengths[token])
         right = np.int64(cells[after])
@@ -97,11 +97,11 @@ def pairs_count(
         row = pair_table_find(table, key)
         if rows[row + KEY] == EMPTY_KEY:
             if n_rows == capacity:
-                return np.int64(-1)
+                return -1
             rows[row + KEY] = key
-            n_rows += np.int64(1)
+            n_rows += 1
         rows[row + COUNT] += corpus.run_counts[run]
-        rows[row + LENGTH] += np.int64(1)
+        rows[row + LENGTH] += 1
     return n_rows
 
 
@@ -114,16 +114,16 @@ def pairs_place(table: PairTable, heap: PairHeap) -> tuple[int, int]:
     order yet. Returns the number of entries and of pool places, int64 each.
     """
     rows = table.rows
-    n_entries = np.int64(0)
-    pool_end = np.int64(0)
+    n_entries = 0
+    pool_end = 0
     for row in range(0, rows.shape[0], ROW_WIDTH):
         if rows[row + KEY] != EMPTY_KEY:
             rows[row + FIRST] = pool_end
             pool_end += rows[row + LENGTH]
-            rows[row + LENGTH] = np.int64(0)
+            rows[row + LENGTH] = 0
             heap.counts[n_entries] = rows[row + COUNT]
             heap.keys[n_entries] = rows[row + KEY]
-            n_entries += np.int64(1)
+            n_entries += 1
     return n_entries, pool_end
 
 
@@ -144,11 +144,11 @@ def pairs_list(
     """
     cells = corpus.cells
     rows = table.rows
-    place = np.int64(1)
-    while place < np.int64(cells.shape[0]):
+    place = 1
+    while place < cells.shape[0]:
         token = np.int64(cells[place])
         if token == SEPARATOR:
-            place += np.int64(1)
+            place += 1
             continue
         after = place + np.int64(lengths[token])
         right = np.int64(cells[after])
@@ -158,7 +158,7 @@ def pairs_list(
                 row = pair_table_find(table, key)
                 if rows[row + KEY] == key:
                     pool[rows[row + FIRST] + rows[row + LENGTH]] = np.int32(place)
-                    rows[row + LENGTH] += np.int64(1)
+                    rows[row + LENGTH] += 1
         place = after
 
 
@@ -170,12 +170,12 @@ def pairs_compact(table: PairTable, order: NDArray[np.int64], pool: NDArray[np.i
     Writes pool and column FIRST. One pass over the slices that are kept.
     """
     rows = table.rows
-    target = np.int64(0)
+    target = 0
     for i in range(order.shape[0]):
         row = order[i]
         first = rows[row + FIRST]
         rows[row + FIRST] = target
         for j in range(first, first + rows[row + LENGTH]):
             pool[target] = pool[j]
-            target += np.int64(1)
+            target += 1
     return target

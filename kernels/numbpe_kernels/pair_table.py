@@ -44,13 +44,13 @@ def pair_key(left: int, right: int) -> int:
 
     left, right : int64, 0 to 2**31 - 1
     """
-    return (np.int64(left) << np.int64(32)) | np.int64(right)
+    return (np.int64(left) << 32) | np.int64(right)
 
 
 @njit
 def pair_left(key: int) -> int:
     """Return the left token of a key as int64."""
-    return np.int64(key) >> np.int64(32)
+    return np.int64(key) >> 32
 
 
 @njit
@@ -67,10 +67,10 @@ def pair_table_find(table: PairTable, key: int) -> int:
     Reads only. Expected O(1) probes; does not end if the table has no free row.
     """
     rows = table.rows
-    last = np.int64(rows.shape[0] - 1)
-    row = hash_key(key, table.shift) << np.int64(2)
+    last = rows.shape[0] - 1
+    row = hash_key(key, table.shift) << 2
     while rows[row + KEY] != key and rows[row + KEY] != EMPTY_KEY:
-        row = (row + np.int64(ROW_WIDTH)) & last
+        row = (row + ROW_WIDTH) & last
     return row
 
 
@@ -82,11 +82,11 @@ def pair_table_move(source: PairTable, target: PairTable, floor: int) -> int:
     Writes target.rows; the target needs a free row more than rows are moved. Returns the number
     of rows moved, int64. Cost: one pass over the source.
     """
-    moved = np.int64(0)
+    moved = 0
     for old in range(0, source.rows.shape[0], ROW_WIDTH):
         if source.rows[old + KEY] != EMPTY_KEY and source.rows[old + COUNT] >= floor:
             row = pair_table_find(target, source.rows[old + KEY])
             for column in range(ROW_WIDTH):
                 target.rows[row + column] = source.rows[old + column]
-            moved += np.int64(1)
+            moved += 1
     return moved

@@ -64,12 +64,12 @@ def merge_table_find(table: MergeTable, left: int, right: int) -> int:
     Reads only. Expected O(1) probes.
     """
     mask = np.int64(len(table.keys) - 1)
-    key = (left << np.int64(32)) | right
+    key = (left << 32) | right
     slot = hash_key(key, np.uint64(32)) & mask
     while table.keys[slot] != EMPTY_KEY:
         if table.keys[slot] == key:
             return table.values[slot]
-        slot = (slot + np.int64(1)) & mask
+        slot = (slot + 1) & mask
     return NO_MERGE
 
 
@@ -84,12 +84,12 @@ def merge_table_fill(
     """
     mask = np.int64(len(table.keys) - 1)
     for rank in range(len(merge_pairs)):
-        key = (np.int64(merge_pairs[rank, 0]) << np.int64(32)) | np.int64(merge_pairs[rank, 1])
+        key = (np.int64(merge_pairs[rank, 0]) << 32) | np.int64(merge_pairs[rank, 1])
         slot = hash_key(key, np.uint64(32)) & mask
         while table.keys[slot] != EMPTY_KEY and table.keys[slot] != key:
-            slot = (slot + np.int64(1)) & mask
+            slot = (slot + 1) & mask
         table.keys[slot] = key
-        table.values[slot] = (np.int64(rank) << np.int64(32)) | np.int64(merge_results[rank])
+        table.values[slot] = (np.int64(rank) << 32) | np.int64(merge_results[rank])
 
 
 @njit
@@ -102,7 +102,7 @@ def _merge_by_scanning(table: MergeTable, scratch: MergeScratch, n_tokens: int) 
     for i in range(n_tokens - 1):
         pairs[i] = merge_table_find(table, tokens[i], tokens[i + 1])
     while n_tokens > 1:
-        best = np.int64(0)
+        best = 0
         for i in range(1, n_tokens - 1):
             if pairs[i] < pairs[best]:
                 best = np.int64(i)
@@ -126,7 +126,7 @@ def _heap_push(scratch: MergeScratch, size: int, value: int, position: int) -> i
     values, positions = scratch.heap_values, scratch.heap_positions
     i = size
     while i > 0:
-        parent = (i - np.int64(1)) >> np.int64(1)
+        parent = (i - 1) >> 1
         if values[parent] < value or (values[parent] == value and positions[parent] < position):
             break
         values[i] = values[parent]
@@ -134,19 +134,19 @@ def _heap_push(scratch: MergeScratch, size: int, value: int, position: int) -> i
         i = parent
     values[i] = value
     positions[i] = position
-    return size + np.int64(1)
+    return size + 1
 
 
 @njit
 def _heap_drop_first(scratch: MergeScratch, size: int) -> int:
     """Remove the first of ``size`` >= 1 entries; return the new size. O(log size)."""
     values, positions = scratch.heap_values, scratch.heap_positions
-    size -= np.int64(1)
+    size -= 1
     value, position = values[size], positions[size]
-    i = np.int64(0)
-    child = np.int64(1)
+    i = 0
+    child = 1
     while child < size:
-        other = child + np.int64(1)
+        other = child + 1
         if other < size and (
             values[other] < values[child]
             or (values[other] == values[child] and positions[other] < positions[child])
@@ -157,7 +157,7 @@ def _heap_drop_first(scratch: MergeScratch, size: int) -> int:
         values[i] = values[child]
         positions[i] = positions[child]
         i = child
-        child = np.int64(2) * i + np.int64(1)
+        child = 2 * i + 1
     values[i] = value
     positions[i] = position
     return size
@@ -166,11 +166,11 @@ def _heap_drop_first(scratch: MergeScratch, size: int) -> int:
 @njit
 def _link_tokens(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> int:
     """Fill pairs, next, previous and the heap for ``n_tokens`` tokens; return the heap's size."""
-    size = np.int64(0)
+    size = 0
     for i in range(n_tokens):
         position = np.int64(i)
-        scratch.next[position] = position + np.int64(1)
-        scratch.previous[position] = position - np.int64(1)
+        scratch.next[position] = position + 1
+        scratch.previous[position] = position - 1
         value = NO_MERGE
         if position < n_tokens - 1:
             value = merge_table_find(table, scratch.tokens[position], scratch.tokens[position + 1])
@@ -210,8 +210,8 @@ def _merge_by_heap(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> i
             pairs[before] = merge_table_find(table, tokens[before], tokens[position])
             if pairs[before] != NO_MERGE:
                 size = _heap_push(scratch, size, pairs[before], before)
-    n_left = np.int64(0)
-    position = np.int64(0)
+    n_left = 0
+    position = 0
     while position < n_tokens:
         tokens[n_left] = tokens[position]
         n_left += 1
@@ -237,14 +237,14 @@ def merge_words(
     Writes ids_out; returns how many ids it wrote, or -1 - position of a byte without a token id.
     Words of n bytes cost O(n * n) up to MAX_SCANNED bytes, above that O(n log n).
     """
-    n_ids = np.int64(0)
+    n_ids = 0
     for word in range(len(ends)):
         stop = ends[word]
-        n_tokens = np.int64(0)
+        n_tokens = 0
         for position in range(start, stop):
             token = np.int64(table.byte_ids[text[position]])
             if token < 0:
-                return np.int64(-1) - np.int64(position)
+                return -1 - np.int64(position)
             scratch.tokens[n_tokens] = token
             n_tokens += 1
         if n_tokens <= MAX_SCANNED:

@@ -30,6 +30,8 @@ not tried in vain."""
 _ONE = np.uint64(1)
 _TOP = np.uint64(1 << 63)
 _LAST_BIT = np.uint64(63)
+_ZERO = np.uint64(0)
+_BLOCK_BITS = np.uint64(BLOCK_NBYTES)
 _NO_FOLD = np.uint8(0)
 _CASE_FOLD = np.uint8(0x20)
 
@@ -52,7 +54,7 @@ def scanner_is_ascii(text: NDArray[np.uint8], position: int) -> bool:
     text : (>= position + 65,) uint8; position : int64. Reads only.
     """
     high = mask_block(text, position, _NO_FOLD, np.uint8(0x80), np.uint8(0x7F))
-    return high == np.uint64(0) and text[position + np.int64(BLOCK_NBYTES)] < 0x80
+    return high == _ZERO and text[position + BLOCK_NBYTES] < 0x80
 
 
 @njit
@@ -61,20 +63,20 @@ def scanner_contraction_length(text: NDArray[np.uint8], position: int, stop: int
 
     text : (>= stop + TEXT_PADDING,) uint8; position < stop, int64. Reads only; int64.
     """
-    n_after = np.int64(stop) - np.int64(position) - np.int64(1)
-    first = text[position + np.int64(1)]
-    second = text[position + np.int64(2)]
+    n_after = stop - position - 1
+    first = text[position + 1]
+    second = text[position + 2]
     if n_after < 1:
-        return np.int64(0)
+        return 0
     if first == ord("s") or first == ord("t") or first == ord("m") or first == ord("d"):
-        return np.int64(2)
+        return 2
     if n_after < 2:
-        return np.int64(0)
+        return 0
     if second == ord("e") and (first == ord("r") or first == ord("v")):
-        return np.int64(3)
+        return 3
     if second == ord("l") and first == ord("l"):
-        return np.int64(3)
-    return np.int64(0)
+        return 3
+    return 0
 
 
 @njit
@@ -87,9 +89,9 @@ def scanner_join_contractions(
     starts : uint64, starts of pieces in the block; apostrophe : uint64, those of an apostrophe
     Reads only. Returns starts, and for the block that follows those to set and those to clear.
     """
-    set_ahead = np.uint64(0)
-    cleared_ahead = np.uint64(0)
-    while apostrophe != np.uint64(0):
+    set_ahead = _ZERO
+    cleared_ahead = _ZERO
+    while apostrophe != _ZERO:
         bit = count_trailing_zeros(apostrophe)
         apostrophe &= apostrophe - _ONE
         length = scanner_contraction_length(text, block + bit, stop)
@@ -100,11 +102,11 @@ def scanner_join_contractions(
         if bit == 63:
             cleared_ahead = _ONE
         else:
-            starts &= ~(_ONE << np.uint64(bit + np.int64(1)))
-        if end < np.uint64(BLOCK_NBYTES):
+            starts &= ~(_ONE << np.uint64(bit + 1))
+        if end < _BLOCK_BITS:
             starts |= _ONE << end
         else:
-            set_ahead = _ONE << (end - np.uint64(BLOCK_NBYTES))
+            set_ahead = _ONE << (end - _BLOCK_BITS)
     return starts, set_ahead, cleared_ahead
 
 
@@ -119,25 +121,21 @@ def scanner_run_gpt2(
     Stops before a block with other bytes and before the last 65 bytes of the text. Returns
     n_ends plus the number of ends written, int64; the last end may lie before what was looked at.
     """
-    block = np.int64(start)
-    capacity = np.int64(ends_out.shape[0]) - np.int64(BLOCK_NBYTES)
-    letter_before = digit_before = other_before = white_before = space_before = np.uint64(0)
+    block = start
+    capacity = ends_out.shape[0] - BLOCK_NBYTES
+    letter_before = digit_before = other_before = white_before = space_before = _ZERO
     # The piece that begins at ``start`` was reported before: its start is no end of another.
     cleared_ahead = _ONE
-    set_ahead = np.uint64(0)
-    while (
-        block + np.int64(BLOCK_NBYTES) < stop
-        and n_ends <= capacity
-        and scanner_is_ascii(text, block)
-    ):
+    set_ahead = _ZERO
+    while block + BLOCK_NBYTES < stop and n_ends <= capacity and scanner_is_ascii(text, block):
         # Classes: letters, digits, white space and, among it, the space itself; all else.
         letter = mask_block(text, block, _CASE_FOLD, np.uint8(ord("a")), np.uint8(25))
         digit = mask_block(text, block, _NO_FOLD, np.uint8(ord("0")), np.uint8(9))
         space = mask_block(text, block, _NO_FOLD, np.uint8(0x20), np.uint8(0))
         white = space | mask_block(text, block, _NO_FOLD, np.uint8(0x09), np.uint8(4))
         other = ~(letter | digit | white)
-        following = text[block + np.int64(BLOCK_NBYTES)]
-        white_after = np.uint64(0)
+        following = text[block + BLOCK_NBYTES]
+        white_after = _ZERO
         if following == 0x20 or (following >= 0x09 and following <= 0x0D):
             white_after = _TOP
         # A piece goes on where the class does, and after the one space that it may begin with.
@@ -154,16 +152,16 @@ def scanner_run_gpt2(
         starts, set_ahead, cleared_ahead = scanner_join_contractions(
             text, block, stop, starts, apostrophe
         )
-        while starts != np.uint64(0):
+        while starts != _ZERO:
             ends_out[n_ends] = block + count_trailing_zeros(starts)
-            n_ends += np.int64(1)
+            n_ends += 1
             starts &= starts - _ONE
         letter_before = letter >> _LAST_BIT
         digit_before = digit >> _LAST_BIT
         other_before = other >> _LAST_BIT
         white_before = white >> _LAST_BIT
         space_before = space >> _LAST_BIT
-        block += np.int64(BLOCK_NBYTES)
+        block += BLOCK_NBYTES
     return n_ends
 
 
@@ -182,22 +180,22 @@ def scanner_split(
     ends_out : (>= 1,) int64; at least 128 for full speed. The ends of successive pieces are
     written, until ``stop`` or full; to go on after it was full, pass its last entry as start.
     """
-    capacity = np.int64(ends_out.shape[0])
-    position = np.int64(start)
-    n_ends = np.int64(0)
-    n_pieces = np.int64(FEWEST_PIECES)
+    capacity = ends_out.shape[0]
+    position = start
+    n_ends = np.int64(0)  # not a literal, for which callees would be compiled once more
+    n_pieces = FEWEST_PIECES
     while position < stop and n_ends < capacity:
         limit = capacity
         if scanner.kind == KIND_GPT2:
             n_before = n_ends
-            if n_ends + np.int64(BLOCK_NBYTES) <= capacity:
+            if n_ends + BLOCK_NBYTES <= capacity:
                 n_ends = scanner_run_gpt2(text, position, stop, ends_out, n_ends)
             if n_ends > n_before:
-                position = ends_out[n_ends - np.int64(1)]
-                n_pieces = np.int64(FEWEST_PIECES)
+                position = ends_out[n_ends - 1]
+                n_pieces = FEWEST_PIECES
             limit = min(capacity, n_ends + n_pieces)
-            n_pieces = min(np.int64(2) * n_pieces, np.int64(MOST_PIECES))
+            n_pieces = min(2 * n_pieces, MOST_PIECES)
         rest = ends_out[n_ends:limit]
         n_ends += automaton_split(scanner.automaton, level_stops, text, position, stop, rest)
-        position = ends_out[n_ends - np.int64(1)]
+        position = ends_out[n_ends - 1]
     return n_ends

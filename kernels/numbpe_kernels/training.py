@@ -83,9 +83,9 @@ def trainer_merge_occurrences(trainer: Trainer, key: int, first: int, length: in
     left_length = np.int64(trainer.lengths[left])
     new_length = left_length + np.int64(trainer.lengths[right])
     swallows_start = trainer.lengths[right] > 1
-    n_merged = np.int64(0)
-    n_left = np.int64(0)
-    n_right = np.int64(0)
+    n_merged = 0
+    n_left = 0
+    n_right = 0
     run = np.int64(0)
     for i in range(first, first + length):
         prefetch(cells, pool[i + PREFETCH_DISTANCE])
@@ -99,27 +99,27 @@ def trainer_merge_occurrences(trainer: Trainer, key: int, first: int, length: in
         if swallows_start:
             cells[middle] = np.int32(SWALLOWED)
         cells[place] = np.int32(new)
-        cells[place + new_length - np.int64(1)] = np.int32(new)
+        cells[place + new_length - 1] = np.int32(new)
         pool[first + n_merged] = np.int32(place)
-        n_merged += np.int64(1)
+        n_merged += 1
         # The old pairs with both neighbours are gone.
-        before = np.int64(cells[place - np.int64(1)])
+        before = np.int64(cells[place - 1])
         if before == new:
             neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT] += weight
-            neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_PLACE] += np.int64(1)
+            neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_PLACE] += 1
         elif before != SEPARATOR:
             if neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_PLACE] == 0:
                 trainer.touched[0, n_left] = np.int32(before)
-                n_left += np.int64(1)
+                n_left += 1
             neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_WEIGHT] += weight
-            neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_PLACE] += np.int64(1)
+            neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_PLACE] += 1
         after = np.int64(cells[place + new_length])
         if after != SEPARATOR:
             if neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_PLACE] == 0:
                 trainer.touched[1, n_right] = np.int32(after)
-                n_right += np.int64(1)
+                n_right += 1
             neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT] += weight
-            neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_PLACE] += np.int64(1)
+            neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_PLACE] += 1
     trainer.state[N_LEFT] = n_left
     trainer.state[N_RIGHT] = n_right
     return n_merged
@@ -135,10 +135,10 @@ def trainer_bear_pair(trainer: Trainer, left: int, right: int, weight: int, numb
     """
     state = trainer.state
     if weight < state[FLOOR] or number == 0:
-        return np.int64(-1)
+        return -1
     cells = np.int64(trainer.lengths[left]) + np.int64(trainer.lengths[right])
     if cells > state[MAX_CELLS]:
-        return np.int64(-1)
+        return -1
     key = pair_key(left, right)
     row = pair_table_find(trainer.table, key)
     first = state[POOL_END]
@@ -147,12 +147,12 @@ def trainer_bear_pair(trainer: Trainer, left: int, right: int, weight: int, numb
     rows[row + COUNT] = weight
     rows[row + FIRST] = first
     rows[row + LENGTH] = number
-    state[TABLE_FILL] += np.int64(1)
+    state[TABLE_FILL] += 1
     state[POOL_END] = first + number
     place = state[HEAP_SIZE]
     trainer.heap.counts[place] = weight
     trainer.heap.keys[place] = key
-    state[HEAP_SIZE] = place + np.int64(1)
+    state[HEAP_SIZE] = place + 1
     heap_sift_up(trainer.heap, trainer.order, place)
     return first
 
@@ -176,7 +176,7 @@ def trainer_update_counts(trainer: Trainer, key: int) -> bool:
     any_born = False
     # One loop for left neighbours, right neighbours and the new token as its own right neighbour:
     # each function called here is compiled into it once.
-    for i in range(n_both + np.int64(1)):
+    for i in range(n_both + 1):
         newborn_left = new
         newborn_right = new
         columns = twin + RIGHT_WEIGHT
@@ -190,7 +190,7 @@ def trainer_update_counts(trainer: Trainer, key: int) -> bool:
             columns = (newborn_right << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT
             lost = pair_key(right, newborn_right)
         weight = neighbours[columns]
-        number = neighbours[columns + np.int64(1)]
+        number = neighbours[columns + 1]
         if lost != EMPTY_KEY:
             row = pair_table_find(trainer.table, lost)
             if trainer.table.rows[row + KEY] == lost:
@@ -200,7 +200,7 @@ def trainer_update_counts(trainer: Trainer, key: int) -> bool:
             weight -= neighbours[twin + RIGHT_WEIGHT]
             number -= neighbours[twin + RIGHT_PLACE]
         first = trainer_bear_pair(trainer, newborn_left, newborn_right, weight, number)
-        neighbours[columns + np.int64(1)] = first
+        neighbours[columns + 1] = first
         any_born = any_born or first >= 0
     return any_born
 
@@ -219,18 +219,18 @@ def trainer_list_newborn(trainer: Trainer, new: int, first: int, n_merged: int) 
     for i in range(first, first + n_merged):
         prefetch(cells, pool[i + PREFETCH_DISTANCE])
         place = np.int64(pool[i])
-        before = np.int64(cells[place - np.int64(1)])
+        before = np.int64(cells[place - 1])
         if before != SEPARATOR and before != new:
             target = neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_PLACE]
             if target >= 0:
                 pool[target] = np.int32(place - np.int64(trainer.lengths[before]))
-                neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_PLACE] = target + np.int64(1)
+                neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_PLACE] = target + 1
         after = np.int64(cells[place + new_length])
         if after != SEPARATOR:
             target = neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_PLACE]
             if target >= 0:
                 pool[target] = np.int32(place)
-                neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = target + np.int64(1)
+                neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = target + 1
 
 
 @njit
@@ -238,14 +238,14 @@ def trainer_clear_neighbours(trainer: Trainer) -> None:
     """Set the rows of all touched tokens and of the new one back to 0. Writes neighbours."""
     neighbours = trainer.neighbours
     for i in range(trainer.state[N_LEFT]):
-        neighbours[(trainer.touched[0, i] << NEIGHBOUR_SHIFT) + LEFT_WEIGHT] = np.int64(0)
-        neighbours[(trainer.touched[0, i] << NEIGHBOUR_SHIFT) + LEFT_PLACE] = np.int64(0)
+        neighbours[(trainer.touched[0, i] << NEIGHBOUR_SHIFT) + LEFT_WEIGHT] = 0
+        neighbours[(trainer.touched[0, i] << NEIGHBOUR_SHIFT) + LEFT_PLACE] = 0
     for i in range(trainer.state[N_RIGHT]):
-        neighbours[(trainer.touched[1, i] << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT] = np.int64(0)
-        neighbours[(trainer.touched[1, i] << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = np.int64(0)
+        neighbours[(trainer.touched[1, i] << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT] = 0
+        neighbours[(trainer.touched[1, i] << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = 0
     new = trainer.state[N_TOKENS]
-    neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT] = np.int64(0)
-    neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = np.int64(0)
+    neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT] = 0
+    neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = 0
 
 
 @njit
@@ -262,13 +262,13 @@ def trainer_name_token(trainer: Trainer, key: int) -> None:
     trainer.lengths[new] = trainer.lengths[left] + trainer.lengths[right]
     target = order.offsets[new]
     for token in (left, right):
-        for i in range(order.offsets[token], order.offsets[token + np.int64(1)]):
+        for i in range(order.offsets[token], order.offsets[token + 1]):
             order.contents[target] = order.contents[i]
-            target += np.int64(1)
-    order.offsets[new + np.int64(1)] = target
+            target += 1
+    order.offsets[new + 1] = target
     # A symbol takes symbol_bits of the prefix: 8 over bytes, 32 over any other alphabet.
     bits = order.symbol_bits
-    in_prefix = np.int64(64) // np.int64(bits)
+    in_prefix = 64 // np.int64(bits)
     prefix = order.prefixes[left]
     taken = np.int64(trainer.lengths[left])
     if taken < in_prefix:
@@ -290,19 +290,19 @@ def trainer_find_best(trainer: Trainer) -> int:
     while state[HEAP_SIZE] > 0:
         key = heap.keys[0]
         row = pair_table_find(trainer.table, key)
-        count = rows[row + COUNT] if rows[row + KEY] == key else np.int64(0)
+        count = rows[row + COUNT] if rows[row + KEY] == key else 0
         if count == heap.counts[0]:
             return row
         if count >= state[FLOOR]:
             heap.counts[0] = count
         else:
-            last = state[HEAP_SIZE] - np.int64(1)
+            last = state[HEAP_SIZE] - 1
             heap.counts[0] = heap.counts[last]
             heap.keys[0] = heap.keys[last]
             state[HEAP_SIZE] = last
         if state[HEAP_SIZE] > 0:
             heap_sift_down(heap, trainer.order, np.int64(0), state[HEAP_SIZE])
-    return np.int64(-1)
+    return -1
 
 
 @njit
@@ -312,21 +312,19 @@ def trainer_find_shortage(trainer: Trainer, key: int, length: int) -> int:
     key : int64, the pair; length : int64, the length of its slice. Reads only.
     """
     state = trainer.state
-    births = np.int64(2) * min(length, state[N_TOKENS]) + np.int64(1)
-    if state[POOL_END] + np.int64(2) * length > np.int64(trainer.pool.shape[0] - PREFETCH_DISTANCE):
-        return np.int64(STATUS_POOL_FULL)
+    births = 2 * min(length, state[N_TOKENS]) + 1
+    if state[POOL_END] + 2 * length > (trainer.pool.shape[0] - PREFETCH_DISTANCE):
+        return STATUS_POOL_FULL
     # Half-full tables keep probes short.
-    if np.int64(2) * (state[TABLE_FILL] + births) > np.int64(
-        trainer.table.rows.shape[0] // ROW_WIDTH
-    ):
-        return np.int64(STATUS_TABLE_FULL)
-    if state[HEAP_SIZE] + births > np.int64(trainer.heap.counts.shape[0]):
-        return np.int64(STATUS_HEAP_FULL)
+    if 2 * (state[TABLE_FILL] + births) > np.int64(trainer.table.rows.shape[0] // ROW_WIDTH):
+        return STATUS_TABLE_FULL
+    if state[HEAP_SIZE] + births > trainer.heap.counts.shape[0]:
+        return STATUS_HEAP_FULL
     new_length = trainer.lengths[pair_left(key)] + trainer.lengths[pair_right(key)]
     contents_end = trainer.order.offsets[state[N_TOKENS]]
-    if contents_end + np.int64(new_length) > np.int64(trainer.order.contents.shape[0]):
-        return np.int64(STATUS_CONTENTS_FULL)
-    return np.int64(STATUS_PAUSED)
+    if contents_end + new_length > trainer.order.contents.shape[0]:
+        return STATUS_CONTENTS_FULL
+    return STATUS_PAUSED
 
 
 @njit
@@ -340,13 +338,13 @@ def trainer_merge(trainer: Trainer, max_work: int) -> int:
     """
     state = trainer.state
     rows = trainer.table.rows
-    work = np.int64(0)
-    while state[N_MERGES] < np.int64(trainer.merges.shape[0]):
+    work = 0
+    while state[N_MERGES] < trainer.merges.shape[0]:
         if work > max_work:
-            return np.int64(STATUS_PAUSED)
+            return STATUS_PAUSED
         row = trainer_find_best(trainer)
         if row < 0:
-            return np.int64(STATUS_DRY)
+            return STATUS_DRY
         key = rows[row + KEY]
         first = rows[row + FIRST]
         length = rows[row + LENGTH]
@@ -357,13 +355,13 @@ def trainer_merge(trainer: Trainer, max_work: int) -> int:
         trainer.merges[done, 0] = np.int32(pair_left(key))
         trainer.merges[done, 1] = np.int32(pair_right(key))
         trainer.merge_counts[done] = rows[row + COUNT]
-        rows[row + COUNT] = np.int64(0)
+        rows[row + COUNT] = 0
         trainer_name_token(trainer, key)
         n_merged = trainer_merge_occurrences(trainer, key, first, length)
         if trainer_update_counts(trainer, key):
             trainer_list_newborn(trainer, state[N_TOKENS], first, n_merged)
         trainer_clear_neighbours(trainer)
-        state[N_TOKENS] += np.int64(1)
-        state[N_MERGES] = done + np.int64(1)
-        work += length + np.int64(64)
-    return np.int64(STATUS_FINISHED)
+        state[N_TOKENS] += 1
+        state[N_MERGES] = done + 1
+        work += length + 64
+    return STATUS_FINISHED

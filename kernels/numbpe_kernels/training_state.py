@@ -101,8 +101,8 @@ def cells_run_at(corpus: WeightedCells, position: int, run: int) -> int:
     position : int64, a cell; run : int64, 0 or the run of an earlier cell
     Reads only. O(1) but for blocks with many runs.
     """
-    block_run = np.int64(corpus.block_runs[position >> np.int64(BLOCK_SHIFT)])
+    block_run = np.int64(corpus.block_runs[position >> BLOCK_SHIFT])
     run = max(run, block_run)
-    while corpus.run_starts[run + np.int64(1)] <= position:
-        run += np.int64(1)
+    while corpus.run_starts[run + 1] <= position:
+        run += 1
     return run

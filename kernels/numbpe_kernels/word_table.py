@@ -35,8 +35,17 @@ BATCH = 32
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _OTHER_FACTOR = np.uint64(0xD6E8FEB86659FD93)
+# Typed once, here: a cast in a kernel costs compile time wherever it stands.
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_ROW = np.uint64(ROW_WIDTH)
+_ROW_SHIFT = np.uint64(2)
+_BATCH = np.uint64(BATCH)
+_BYTE = np.uint64(0xFF)
 _BYTE_BITS = np.uint64(8)
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_LENGTH_SHIFT = np.uint64(56)
+_HALF = np.uint64(32)
+_ODD_SHIFT = np.uint64(29)
 
 # The bytes of a short word of each length among the 16 loaded, as two masks.
 _LOW_MASKS = np.array([(1 << (8 * min(n, 8))) - 1 for n in range(16)], dtype=np.uint64)
@@ -79,7 +88,7 @@ def make_word_table(n_slots: int, arena_nbytes: int) -> WordTable:
 def word_mix(low: np.uint64, high: np.uint64) -> np.uint64:
     """Return a hash of a key whose upper bits depend on all its bits. low, high : uint64."""
     mixed = low * _FACTOR ^ high * _OTHER_FACTOR
-    return (mixed ^ (mixed >> np.uint64(32))) * _FACTOR
+    return (mixed ^ (mixed >> _HALF)) * _FACTOR
 
 
 @njit
@@ -90,14 +99,14 @@ def word_hash_long(text: NDArray[np.uint8], start: int, length: int) -> np.uint6
     Reads only. 8 bytes a step; the last step overlaps the one before.
     """
     mixed = np.uint64(length) * _OTHER_FACTOR
-    place = np.int64(start)
-    last = np.int64(start) + np.int64(length) - np.int64(8)
+    place = start
+    last = start + length - 8
     while place < last:
         mixed = (mixed ^ load_u64(text, place)) * _FACTOR
-        mixed ^= mixed >> np.uint64(29)
-        place += np.int64(8)
+        mixed ^= mixed >> _ODD_SHIFT
+        place += 8
     mixed = (mixed ^ load_u64(text, last)) * _FACTOR
-    return mixed ^ (mixed >> np.uint64(32))
+    return mixed ^ (mixed >> _HALF)
 
 
 @njit
@@ -108,12 +117,12 @@ def word_equal_long(
 
     text, arena : (n,) uint8; start, place, length : int64, length at least 8. Reads only.
     """
-    last = np.int64(length) - np.int64(8)
-    i = np.int64(0)
+    last = length - 8
+    i = 0
     while i < last:
         if load_u64(text, start + i) != load_u64(arena, place + i):
             return False
-        i += np.int64(8)
+        i += 8
     return load_u64(text, start + last) == load_u64(arena, place + last)
 
 
@@ -139,9 +148,9 @@ def word_table_probe(
             length = np.int64(high & ~LONG_MARK)
             if word_equal_long(text, start, table.arena, np.int64(rows[row + PLACE]), length):
                 return row
-        elif rows[row + HIGH] == np.uint64(0):
+        elif rows[row + HIGH] == _ZERO:
             return row
-        row = (row + np.uint64(ROW_WIDTH)) & last
+        row = (row + _ROW) & last
 
 
 @njit
@@ -156,8 +165,8 @@ def word_table_hash(
     if length <= SHORT_NBYTES:
         size = np.uint64(length)
         low = load_u64(text, start) & _LOW_MASKS[size]
-        high = load_u64(text, start + np.int64(8)) & _HIGH_MASKS[size]
-        high |= size << np.uint64(56)
+        high = load_u64(text, start + 8) & _HIGH_MASKS[size]
+        high |= size << _LENGTH_SHIFT
         mixed = word_mix(low, high)
     else:
         mixed = word_hash_long(text, start, length)
@@ -165,7 +174,7 @@ def word_table_hash(
         high = LONG_MARK | np.uint64(length)
     table.lows[i] = low
     table.highs[i] = high
-    row = (mixed >> table.shift) << np.uint64(2)
+    row = (mixed >> table.shift) << _ROW_SHIFT
     table.slots[i] = row
     prefetch(table.rows, row)
 
@@ -188,7 +197,7 @@ def word_table_enter(
     table.rows[row + LOW] = table.lows[i]
     table.rows[row + HIGH] = high
     table.rows[row + COUNT] = count
-    table.state[N_WORDS] += np.int64(1)
+    table.state[N_WORDS] += 1
     if high >= LONG_MARK:
         place = table.state[ARENA_END]
         length = np.int64(high & ~LONG_MARK)
@@ -201,7 +210,7 @@ def word_table_enter(
 @njit
 def word_table_capacity(table: WordTable) -> int:
     """Return how many words the table takes, int64: three quarters of its rows."""
-    return np.int64(table.rows.shape[0]) // np.int64(4 * ROW_WIDTH) * np.int64(3)
+    return table.rows.shape[0] // np.int64(4 * ROW_WIDTH) * 3
 
 
 @njit
@@ -223,11 +232,11 @@ def word_table_add(
     rows = table.rows
     capacity = word_table_capacity(table)
     done = np.uint64(first)
-    place = np.int64(start)
+    place = start
     while done < np.uint64(n_ends):
-        n_batch = min(np.uint64(BATCH), np.uint64(n_ends) - done)
-        batch_nbytes = ends[done + n_batch - np.uint64(1)] - place
-        room = np.int64(table.arena.shape[0]) - table.state[ARENA_END] - np.int64(64)
+        n_batch = min(_BATCH, np.uint64(n_ends) - done)
+        batch_nbytes = ends[done + n_batch - _ONE] - place
+        room = table.arena.shape[0] - table.state[ARENA_END] - 64
         if table.state[N_WORDS] + np.int64(n_batch) > capacity or batch_nbytes > room:
             return np.int64(done)
         begin = place
@@ -238,10 +247,10 @@ def word_table_add(
         place = begin
         for i in range(n_batch):
             row = word_table_probe(table, text, place, np.uint64(i))
-            if rows[row + HIGH] == np.uint64(0):
-                word_table_enter(table, text, place, np.uint64(i), row, np.uint64(1))
+            if rows[row + HIGH] == _ZERO:
+                word_table_enter(table, text, place, np.uint64(i), row, _ONE)
             else:
-                rows[row + COUNT] += np.uint64(1)
+                rows[row + COUNT] += _ONE
             place = ends[done + np.uint64(i)]
         done += n_batch
     return np.int64(done)
@@ -256,15 +265,15 @@ def word_table_rehash(old_rows: NDArray[np.uint64], table: WordTable) -> None:
     rows = table.rows
     last = np.uint64(rows.shape[0] - 1)
     for i in range(old_rows.shape[0] // ROW_WIDTH):
-        old = np.uint64(i) << np.uint64(2)
+        old = np.uint64(i) << _ROW_SHIFT
         high = old_rows[old + HIGH]
-        if high == np.uint64(0):
+        if high == _ZERO:
             continue
         low = old_rows[old + LOW]
         mixed = low if high >= LONG_MARK else word_mix(low, high)
-        row = (mixed >> table.shift) << np.uint64(2)
-        while rows[row + HIGH] != np.uint64(0):
-            row = (row + np.uint64(ROW_WIDTH)) & last
+        row = (mixed >> table.shift) << _ROW_SHIFT
+        while rows[row + HIGH] != _ZERO:
+            row = (row + _ROW) & last
         for column in range(ROW_WIDTH):
             rows[row + np.uint64(column)] = old_rows[old + np.uint64(column)]
 
@@ -279,15 +288,15 @@ def word_table_absorb(table: WordTable, other: WordTable, start: int) -> int:
     """
     rows = table.rows
     capacity = word_table_capacity(table)
-    n_others = np.int64(other.rows.shape[0] // ROW_WIDTH)
+    n_others = other.rows.shape[0] // ROW_WIDTH
     for number in range(start, n_others):
-        theirs = np.uint64(number) << np.uint64(2)
+        theirs = np.uint64(number) << _ROW_SHIFT
         high = other.rows[theirs + HIGH]
-        if high == np.uint64(0):
+        if high == _ZERO:
             continue
         low = other.rows[theirs + LOW]
-        place = np.int64(0)
-        room = np.int64(table.arena.shape[0]) - table.state[ARENA_END] - np.int64(64)
+        place = 0
+        room = table.arena.shape[0] - table.state[ARENA_END] - 64
         mixed = low
         if high >= LONG_MARK:
             place = np.int64(other.rows[theirs + PLACE])
@@ -295,14 +304,14 @@ def word_table_absorb(table: WordTable, other: WordTable, start: int) -> int:
         else:
             mixed = word_mix(low, high)
         if room < 0 or table.state[N_WORDS] >= capacity:
-            return np.int64(number)
+            return number
         table.lows[0] = low
         table.highs[0] = high
-        table.slots[0] = (mixed >> table.shift) << np.uint64(2)
-        row = word_table_probe(table, other.arena, place, np.uint64(0))
+        table.slots[0] = (mixed >> table.shift) << _ROW_SHIFT
+        row = word_table_probe(table, other.arena, place, _ZERO)
         count = other.rows[theirs + COUNT]
-        if rows[row + HIGH] == np.uint64(0):
-            word_table_enter(table, other.arena, place, np.uint64(0), row, count)
+        if rows[row + HIGH] == _ZERO:
+            word_table_enter(table, other.arena, place, _ZERO, row, count)
         else:
             rows[row + COUNT] += count
     return n_others
@@ -311,13 +320,13 @@ def word_table_absorb(table: WordTable, other: WordTable, start: int) -> int:
 @njit
 def word_table_measure(table: WordTable) -> int:
     """Return the number of bytes of all words, int64. One pass over the rows."""
-    n_bytes = np.int64(0)
+    n_bytes = 0
     for i in range(table.rows.shape[0] // ROW_WIDTH):
-        high = table.rows[(np.uint64(i) << np.uint64(2)) + HIGH]
+        high = table.rows[(np.uint64(i) << _ROW_SHIFT) + HIGH]
         if high >= LONG_MARK:
             n_bytes += np.int64(high & ~LONG_MARK)
         else:
-            n_bytes += np.int64(high >> np.uint64(56))
+            n_bytes += np.int64(high >> _LENGTH_SHIFT)
     return n_bytes
 
 
@@ -333,13 +342,13 @@ def word_table_export(
     contents_out : (word_table_measure(table),) uint8 or longer; offsets_out : (n + 1,) int64;
     counts_out : (n,) int64, n being state[N_WORDS]. One pass over the rows.
     """
-    word = np.int64(0)
-    target = np.int64(0)
-    offsets_out[0] = np.int64(0)
+    word = 0
+    target = 0
+    offsets_out[0] = 0
     for i in range(table.rows.shape[0] // ROW_WIDTH):
-        row = np.uint64(i) << np.uint64(2)
+        row = np.uint64(i) << _ROW_SHIFT
         high = table.rows[row + HIGH]
-        if high == np.uint64(0):
+        if high == _ZERO:
             continue
         if high >= LONG_MARK:
             length = np.int64(high & ~LONG_MARK)
@@ -347,14 +356,14 @@ def word_table_export(
             for j in range(length):
                 contents_out[target + j] = table.arena[place + j]
         else:
-            length = np.int64(high >> np.uint64(56))
+            length = np.int64(high >> _LENGTH_SHIFT)
             rest = table.rows[row + LOW]
             for j in range(length):
                 if j == 8:
                     rest = high
-                contents_out[target + j] = np.uint8(rest & np.uint64(0xFF))
+                contents_out[target + j] = np.uint8(rest & _BYTE)
                 rest >>= _BYTE_BITS
         target += length
         counts_out[word] = np.int64(table.rows[row + COUNT])
-        word += np.int64(1)
+        word += 1
         offsets_out[word] = target

@@ -41,6 +41,9 @@ MAX_CELLS = 2**31 - 1
 MAX_SKETCH_BITS = 22
 """The sketch takes at most 32 MB."""
 
+FEW_PAIRS = 1 << 17
+"""If there are no more pairs than this, all are counted exactly, without a sketch."""
+
 
 @dataclass(frozen=True)
 class MergeResult:
@@ -211,10 +214,14 @@ class MergeRun:
         n_tokens = int(state[kernel.N_TOKENS])
         most_pairs = min(n_tokens**2, len(trainer.corpus.cells))
         bits = min(most_pairs.bit_length(), MAX_SKETCH_BITS)
-        sketch = np.zeros(1 << bits, dtype=np.int64)
         shift = np.uint64(64 - bits)
-        pairs_sketch(trainer.corpus, trainer.lengths, sketch, shift)
-        n_slots = 1 << 14
+        if most_pairs > FEW_PAIRS:
+            sketch = np.zeros(1 << bits, dtype=np.int64)
+            pairs_sketch(trainer.corpus, trainer.lengths, sketch, shift)
+        else:  # All may have a row: a sketch that lets every pair through.
+            sketch = np.full(2, np.iinfo(np.int64).max)
+            shift = np.uint64(63)
+        n_slots = max(1 << 14, min(round_up_to_power(2 * most_pairs), 4 * FEW_PAIRS))
         while True:
             counted = make_pair_table(n_slots)
             n_rows = pairs_count(

@@ -11,9 +11,9 @@ import functools
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
 from numbpe.arrays import TextArray, copy_text
@@ -24,6 +24,9 @@ from numbpe.regex_nodes import UnsupportedPatternError
 from numbpe.regex_parser import parse_pattern
 from numbpe.unicode_tables import load_unicode_tables
 from numbpe_kernels.automaton import Automaton, automaton_split
+
+if TYPE_CHECKING:
+    import regex  # needed for a slow pattern only
 
 _NAME_FORM = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[.-][A-Za-z0-9]+)*")
 _ENDS_PER_CALL = 4096
@@ -130,6 +133,8 @@ def _compile_slowly(source: str) -> "regex.Pattern[str]":
 
     VERSION1 reads nested classes and ``&&``; its full case folding is switched off.
     """
+    import regex
+
     parts: list[str] = []
     in_class = False
     for part in re.findall(r"\\.|.", source, flags=re.DOTALL):

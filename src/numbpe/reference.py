@@ -22,7 +22,8 @@ def split_specials(text: str, special_tokens: Sequence[str]) -> list[str]:
     if not special_tokens:
         return [text]
     longest_first = sorted(special_tokens, key=len, reverse=True)
-    return regex.split("|".join(regex.escape(token) for token in longest_first), text)
+    separator = "|".join(regex.escape(token) for token in longest_first)
+    return list(regex.split(separator, text))
 
 
 def split_pieces(text: str, patterns: Sequence[str]) -> list[str]:
@@ -159,8 +160,7 @@ def encode_word(word: bytes, merges: Sequence[Merge]) -> list[bytes]:
     tokens = [bytes([byte]) for byte in word]
     while len(tokens) > 1:
         rank, place = min(
-            (ranks.get(pair, len(ranks)), i)
-            for i, pair in enumerate(itertools.pairwise(tokens))
+            (ranks.get(pair, len(ranks)), i) for i, pair in enumerate(itertools.pairwise(tokens))
         )
         if rank == len(ranks):
             break

@@ -292,13 +292,19 @@ def _describe_pattern(pattern: PatternSource) -> tuple[str | None, tuple[str, ..
 
 def _spell_symbols(merge_symbols: Tokens) -> list[bytes]:
     """Return the bytes of every symbol; DataError if the merges cannot come from training."""
+    limits = np.arange(N_BYTES, N_BYTES + len(merge_symbols))
+    wrong = (merge_symbols.min(axis=1, initial=0) < 0) | (
+        merge_symbols.max(axis=1, initial=0) >= limits
+    )
+    if wrong.any():
+        rank = int(wrong.argmax())
+        left, right = merge_symbols[rank].tolist()
+        raise DataError(
+            f"merge {rank} joins the symbols {left} and {right}; "
+            f"only 0 to {N_BYTES + rank - 1} exist before it"
+        )
     contents = [bytes([byte]) for byte in range(N_BYTES)]
-    for rank, (left, right) in enumerate(merge_symbols.tolist()):
-        if not (0 <= left < len(contents) and 0 <= right < len(contents)):
-            raise DataError(
-                f"merge {rank} joins the symbols {left} and {right}; "
-                f"only 0 to {len(contents) - 1} exist before it"
-            )
+    for left, right in merge_symbols.tolist():
         contents.append(contents[left] + contents[right])
     if len(set(contents)) < len(contents):
         seen: set[bytes] = set()
