@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
-from numba.core import caching, config
+from numba.core import caching, config, types
 
 _OPTIONS = {
     "nogil": True,
@@ -119,6 +119,23 @@ def _warn_uncached() -> None:
     )
 
 
+def _accept_no_literals(dispatcher: Any) -> None:
+    """Let callers compile ``dispatcher`` for the type of a literal, not for its value.
+
+    A variable that starts as 0 is first typed as that literal, and each kernel called with it would
+    be compiled for it, and then again for int64.
+    """
+    find_template = dispatcher.get_call_template
+
+    def get_call_template(arguments: Any, keywords: Any) -> Any:
+        return find_template(
+            tuple(types.unliteral(kind) for kind in arguments),
+            {name: types.unliteral(kind) for name, kind in keywords.items()},
+        )
+
+    dispatcher.get_call_template = get_call_template
+
+
 def njit(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """Compile ``function`` when it is first called; cached between processes, without the GIL.
 
@@ -127,6 +144,7 @@ def njit(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Res
     """
     dispatcher: Any = numba.njit(**_OPTIONS)(function)
     if not config.DISABLE_JIT:
+        _accept_no_literals(dispatcher)
         try:
             dispatcher._cache = _KernelCache(function)
         except RuntimeError:

@@ -283,7 +283,7 @@ def automaton_split(
     """
     last_level = np.int64(automaton.start_rows.shape[0] - 1)
     capacity = np.int64(ends_out.shape[0])
-    n_ends = np.int64(0)
+    n_ends = 0
     position = np.int64(start)
     level = 0
     while level < last_level and level_stops[level + 1] > position:

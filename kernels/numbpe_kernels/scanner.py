@@ -182,7 +182,7 @@ def scanner_split(
     """
     capacity = ends_out.shape[0]
     position = start
-    n_ends = np.int64(0)  # not a literal, for which callees would be compiled once more
+    n_ends = 0
     n_pieces = FEWEST_PIECES
     while position < stop and n_ends < capacity:
         limit = capacity

@@ -86,7 +86,7 @@ def trainer_merge_occurrences(trainer: Trainer, key: int, first: int, length: in
     n_merged = 0
     n_left = 0
     n_right = 0
-    run = np.int64(0)
+    run = 0
     for i in range(first, first + length):
         prefetch(cells, pool[i + PREFETCH_DISTANCE])
         place = np.int64(pool[i])
@@ -301,7 +301,7 @@ def trainer_find_best(trainer: Trainer) -> int:
             heap.keys[0] = heap.keys[last]
             state[HEAP_SIZE] = last
         if state[HEAP_SIZE] > 0:
-            heap_sift_down(heap, trainer.order, np.int64(0), state[HEAP_SIZE])
+            heap_sift_down(heap, trainer.order, 0, state[HEAP_SIZE])
     return -1
 
 
