@@ -182,7 +182,7 @@ def format_ratio(cell: Record, label: str, name: str) -> str:
 def describe_memory(cell: Record) -> list[str]:
     """Return a line on numbpe's memory without that of Python, NumPy, LLVM and Numba."""
     idle, own = collect_runs(cell, IDLE), collect_runs(cell, NUMBPE)
-    if not idle or not own:
+    if not idle or not own or any(run["peak_rss_nbytes"] is None for run in idle + own):
         return []
     nbytes = take_median(own, "peak_rss_nbytes") - take_median(idle, "peak_rss_nbytes")
     return [f"Above what the idle interpreter takes, numbpe takes {nbytes / 1e6:.0f} MB."]

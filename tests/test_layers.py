@@ -75,7 +75,7 @@ def test_kernels__import_nothing_but_numpy_and_each_other(path: Path) -> None:
     if path.name in ("_jit.py", "memory.py"):
         allowed |= {"numba", "llvmlite"}
     if path.name == "_jit.py":
-        allowed |= {"functools", "hashlib", "warnings", "pathlib"}
+        allowed |= {"contextlib", "functools", "hashlib", "pathlib", "pickle", "warnings"}
     assert find_packages(path) <= allowed
 
 

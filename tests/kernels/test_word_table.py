@@ -19,6 +19,14 @@ def make_words(seed, n_words=400):
     return [rng.choice(heads) + rng.randbytes(rng.choice([0, 0, 1, 2, 24])) for _ in range(n_words)]
 
 
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Replace all kernels of the table by the plain Python that they are compiled from."""
+    for name, value in list(vars(kernel).items()):
+        if name.startswith("word_") and hasattr(value, "py_func"):
+            monkeypatch.setattr(kernel, name, value.py_func)
+
+
 def lay_out(words):
     text = copy_text(b"".join(words))
     ends = np.cumsum([len(word) for word in words], dtype=np.int64)
@@ -47,11 +55,15 @@ def test_word_table_add__counts(seed):
     assert export(table) == dict(Counter(words))
 
 
+COMPILED_ADD = kernel.word_table_add
+
+
+@pytest.mark.usefixtures("interpreted")
 def test_word_table_add__interpreted():
     """Truth: the compiled kernel; the same function as plain Python writes the same rows."""
     text, ends = lay_out(make_words(1))
     tables = []
-    for add in (kernel.word_table_add, kernel.word_table_add.py_func):
+    for add in (COMPILED_ADD, kernel.word_table_add):
         table = make_word_table(1024, 1 << 15)
         with np.errstate(over="ignore"):
             assert add(table, text, 0, ends, 0, len(ends)) == len(ends)
@@ -91,14 +103,14 @@ def test_word_table_add__arena_full():
     assert table.state[ARENA_END] == 0
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_word_table_add__equal_hashes(monkeypatch):
     """Truth: collections.Counter; long words are told apart by their bytes, not by their hash."""
     words = [b"a" * 20, b"b" * 20, b"a" * 20, b"a" * 19 + b"b", b"b" + b"a" * 19] * 3
     monkeypatch.setattr(kernel, "word_hash_long", lambda text, start, length: np.uint64(7))
-    monkeypatch.setattr(kernel, "word_table_hash", kernel.word_table_hash.py_func)
     text, ends = lay_out(words)
     table = make_word_table(64, 1 << 12)
-    kernel.word_table_add.py_func(table, text, 0, ends, 0, len(ends))
+    kernel.word_table_add(table, text, 0, ends, 0, len(ends))
     assert export(table) == dict(Counter(words))
 
 
