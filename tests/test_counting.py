@@ -7,10 +7,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import numbpe
-from numbpe import counting, reference, spilling
+from numbpe import counting, reference, spilling, word_counter
+from numbpe.arrays import join_byte_strings
 from numbpe.errors import ArgumentError, BudgetError, DataError, InvalidTextError
 from numbpe.patterns import SlowPatternWarning
 from numbpe.process_memory import measure_peak_rss
@@ -83,9 +85,9 @@ def test_count_words__one_document_for_each_worker():
 
 def shrink_tables(monkeypatch):
     """Make every worker begin small and spill whenever its first table is three quarters full."""
-    monkeypatch.setattr(counting, "FIRST_SLOTS", 64)
-    monkeypatch.setattr(counting, "FIRST_ARENA_NBYTES", 1024)
-    limit = counting.SPILL_FACTOR * (64 * counting.ROW_NBYTES + 1024)
+    monkeypatch.setattr(word_counter, "FIRST_SLOTS", 64)
+    monkeypatch.setattr(word_counter, "FIRST_ARENA_NBYTES", 1 << 14)
+    limit = 64 * word_counter.ROW_NBYTES + (1 << 14)
     monkeypatch.setattr(counting.CountingRun, "_limit_tables", lambda run, chunk_nbytes: limit)
 
 
@@ -99,13 +101,12 @@ def test_count_words__spilled(monkeypatch, threads):
     written = []
     write = spilling.SpilledRuns.write
 
-    def record(runs, path, counts):
+    def record(runs, path, table):
         written.append(path)
-        write(runs, path, counts)
+        write(runs, path, table)
 
     monkeypatch.setattr(spilling.SpilledRuns, "write", record)
     shrink_tables(monkeypatch)
-    monkeypatch.setattr(spilling, "ROWS_PER_BATCH", 10)
     actual = numbpe.count_words(documents, threads=threads, chunk_nbytes=512)
     assert len(written) > 5
     assert actual == expected
@@ -222,3 +223,23 @@ def test_count_words__memory_is_that_of_the_words(tmp_path):
         run = [sys.executable, "-c", script, str(path)]
         peaks.append(int(subprocess.run(run, capture_output=True, check=True).stdout))
     assert peaks[1] < 1.1 * peaks[0]
+
+
+def test_count_words__tables_that_together_fill_one(monkeypatch):
+    """Truth: by definition; joining tables takes a moment, however full the larger one is.
+
+    Words arrive in the order of their hashes, and in a table that is nearly full they would all be
+    looked for in one region: this took minutes.
+    """
+    words = [f"{i:x}".encode() for i in range(350_000)]
+    monkeypatch.setattr(word_counter, "FIRST_SLOTS", 1 << 18)
+    pattern = counting.compile_pattern("gpt2")
+    counters = []
+    for part in (words[:190_000], words[175_000:]):
+        counter = word_counter.WordCounter(pattern, spilling.SpilledRuns(), None, None)
+        text, offsets = join_byte_strings(part)
+        counts = np.ones(len(part), dtype=np.int64)
+        assert counting.word_table_add_counted(counter.table, text, offsets, counts, 0) == len(part)
+        counters.append(counter)
+    counters[0].absorb(counters[1])
+    assert counters[0].n_words == len(words)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from numbpe.errors import ArgumentError
-from numbpe.parallel import consume_in_threads, resolve_threads
+from numbpe.parallel import call_interruptibly, consume_in_threads, resolve_threads
 
 
 @pytest.mark.parametrize("n_threads", range(1, 9))
@@ -163,3 +163,26 @@ def test_resolve_threads__refuses(threads: object) -> None:
     """Truth: the contract."""
     with pytest.raises(ArgumentError, match="threads must be a whole number of 1 or more, not"):
         resolve_threads(threads)  # type: ignore[arg-type]
+
+
+def test_call_interruptibly__returns_and_raises() -> None:
+    """Truth: by definition; as if the function were called here."""
+    assert call_interruptibly(lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        call_interruptibly(lambda: 1 // 0)
+
+
+def test_call_interruptibly__answers_ctrl_c() -> None:
+    """Truth: by definition; a signal is answered while the function still runs."""
+    released = threading.Event()
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.1, lambda: signal.pthread_kill(main, signal.SIGINT))
+    timer.start()
+    started = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call_interruptibly(lambda: released.wait(30))
+        assert time.perf_counter() - started < 5
+    finally:
+        released.set()
+        timer.join()

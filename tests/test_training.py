@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import numbpe
-from numbpe import counting, reference, training
+from numbpe import counting, reference, training, word_counter
 from numbpe.errors import ArgumentError, BudgetError, DataError
 
 SPECIAL = "<|endoftext|>"
@@ -34,9 +34,9 @@ def expect_merges(text, n_merges, recipe, **limits):
 @pytest.fixture
 def small_tables(monkeypatch):
     """Make counting spill after some ten words."""
-    monkeypatch.setattr(counting, "FIRST_SLOTS", 64)
-    monkeypatch.setattr(counting, "FIRST_ARENA_NBYTES", 1024)
-    limit = counting.SPILL_FACTOR * (64 * counting.ROW_NBYTES + 1024)
+    monkeypatch.setattr(word_counter, "FIRST_SLOTS", 64)
+    monkeypatch.setattr(word_counter, "FIRST_ARENA_NBYTES", 1 << 14)
+    limit = 64 * word_counter.ROW_NBYTES + (1 << 14)
     monkeypatch.setattr(counting.CountingRun, "_limit_tables", lambda run, chunk_nbytes: limit)
 
 

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
-from numba.core import caching, config, types
+from numba.core import caching, config
+from numba.core.types.misc import unliteral
 
 _OPTIONS = {
     "nogil": True,
@@ -129,8 +130,8 @@ def _accept_no_literals(dispatcher: Any) -> None:
 
     def get_call_template(arguments: Any, keywords: Any) -> Any:
         return find_template(
-            tuple(types.unliteral(kind) for kind in arguments),
-            {name: types.unliteral(kind) for name, kind in keywords.items()},
+            tuple(unliteral(kind) for kind in arguments),
+            {name: unliteral(kind) for name, kind in keywords.items()},
         )
 
     dispatcher.get_call_template = get_call_template

@@ -318,52 +318,32 @@ def word_table_absorb(table: WordTable, other: WordTable, start: int) -> int:
 
 
 @njit
-def word_table_measure(table: WordTable) -> int:
-    """Return the number of bytes of all words, int64. One pass over the rows."""
-    n_bytes = 0
-    for i in range(table.rows.shape[0] // ROW_WIDTH):
-        high = table.rows[(np.uint64(i) << _ROW_SHIFT) + HIGH]
-        if high >= LONG_MARK:
-            n_bytes += np.int64(high & ~LONG_MARK)
-        else:
-            n_bytes += np.int64(high >> _LENGTH_SHIFT)
-    return n_bytes
-
-
-@njit
-def word_table_export(
+def word_table_add_counted(
     table: WordTable,
-    contents_out: NDArray[np.uint8],
-    offsets_out: NDArray[np.int64],
-    counts_out: NDArray[np.int64],
-) -> None:
-    """Write all words and their counts, in the order of the rows.
+    text: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    first: int,
+) -> int:
+    """Add words with their counts, from the word number ``first`` on.
 
-    contents_out : (word_table_measure(table),) uint8 or longer; offsets_out : (n + 1,) int64;
-    counts_out : (n,) int64, n being state[N_WORDS]. One pass over the rows.
+    text : (k,) uint8 with padding; offsets : (n + 1,) int64, where the words begin and end in it;
+    counts : (n,) int64; first : int64
+    Writes table. Returns the number of the first word for which there was no room, or n, int64.
     """
-    word = 0
-    target = 0
-    offsets_out[0] = 0
-    for i in range(table.rows.shape[0] // ROW_WIDTH):
-        row = np.uint64(i) << _ROW_SHIFT
-        high = table.rows[row + HIGH]
-        if high == _ZERO:
-            continue
-        if high >= LONG_MARK:
-            length = np.int64(high & ~LONG_MARK)
-            place = np.int64(table.rows[row + PLACE])
-            for j in range(length):
-                contents_out[target + j] = table.arena[place + j]
+    rows = table.rows
+    capacity = word_table_capacity(table)
+    for word in range(first, counts.shape[0]):
+        start = offsets[word]
+        length = offsets[word + 1] - start
+        room = table.arena.shape[0] - table.state[ARENA_END] - 64
+        if length > room or table.state[N_WORDS] >= capacity:
+            return np.int64(word)
+        word_table_hash(table, text, start, length, _ZERO)
+        row = word_table_probe(table, text, start, _ZERO)
+        count = np.uint64(counts[word])
+        if rows[row + HIGH] == _ZERO:
+            word_table_enter(table, text, start, _ZERO, row, count)
         else:
-            length = np.int64(high >> _LENGTH_SHIFT)
-            rest = table.rows[row + LOW]
-            for j in range(length):
-                if j == 8:
-                    rest = high
-                contents_out[target + j] = np.uint8(rest & _BYTE)
-                rest >>= _BYTE_BITS
-        target += length
-        counts_out[word] = np.int64(table.rows[row + COUNT])
-        word += 1
-        offsets_out[word] = target
+            rows[row + COUNT] += count
+    return np.int64(counts.shape[0])

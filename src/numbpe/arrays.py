@@ -4,7 +4,7 @@ Numba compiles a kernel anew for every other dtype, layout and writeability, so 
 handed to one is made here or has exactly the type named here.
 """
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,3 +47,15 @@ def join_byte_strings(items: list[bytes]) -> tuple[TextArray, Offsets]:
     offsets = np.zeros(len(items) + 1, dtype=np.int64)
     np.cumsum([len(item) for item in items], out=offsets[1:])
     return copy_text(b"".join(items)), offsets
+
+
+def read_binary_array(array: Any) -> tuple[Offsets, TextArray]:
+    """Return offsets and contents of a pyarrow LargeBinaryArray, copied."""
+    n = len(array)
+    if n == 0:
+        return np.zeros(1, dtype=np.int64), copy_text(b"")
+    _, offset_buffer, content_buffer = array.buffers()
+    offsets = np.frombuffer(offset_buffer, dtype=np.int64)[array.offset : array.offset + n + 1]
+    first, last = int(offsets[0]), int(offsets[-1])
+    contents = copy_text(memoryview(content_buffer)[first:last] if content_buffer else b"")
+    return offsets - first, contents

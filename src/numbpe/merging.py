@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from numbpe.arrays import Counts, Offsets
 from numbpe.errors import BudgetError
+from numbpe.parallel import call_interruptibly
 from numbpe_kernels import training_state as kernel
 from numbpe_kernels.csr import csr_write_cells
 from numbpe_kernels.heap import PairHeap, TokenOrder, heap_order_all
@@ -173,9 +174,9 @@ class MergeRun:
             if floor <= self.min_floor:
                 self.stopped_early = True
                 return False
-            self._list_pairs(self._lower_floor(floor))
+            call_interruptibly(lambda: self._list_pairs(self._lower_floor(floor)))
         elif status != kernel.STATUS_PAUSED:
-            self._make_room(status)
+            call_interruptibly(lambda: self._make_room(status))
         return True
 
     def finish(self, on_progress: Callable[[int], None] | None = None) -> MergeResult:

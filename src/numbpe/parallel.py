@@ -124,6 +124,32 @@ def consume_in_threads(
         raise failures[0]
 
 
+def call_interruptibly(function: Callable[[], T]) -> T:
+    """Return ``function()``, called in a thread of its own so that Ctrl-C is answered meanwhile.
+
+    Python looks for signals between its own instructions, and a kernel over a large array may take
+    seconds. After Ctrl-C the thread is left behind; it ends when its kernel does. Outside the main
+    thread, where no signal arrives, the function is simply called.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return function()
+    results: list[T] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(function())
+        except BaseException as error:  # noqa: BLE001, raised again in the calling thread
+            failures.append(error)
+
+    thread = threading.Thread(target=run, name="numbpe-call", daemon=True)
+    thread.start()
+    _join([thread])
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
 def _join(threads: list[threading.Thread]) -> None:
     for thread in threads:
         while thread.is_alive():

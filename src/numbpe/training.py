@@ -14,7 +14,7 @@ from numbpe.counting import CountingRun
 from numbpe.errors import ArgumentError, DataError, shorten_value
 from numbpe.memory_budget import MemoryBudget, open_budget
 from numbpe.merging import MergeResult, MergeRun, estimate_merging_nbytes
-from numbpe.parallel import resolve_threads
+from numbpe.parallel import call_interruptibly, resolve_threads
 from numbpe.patterns import Pattern, compile_pattern
 from numbpe.progress import Progress
 from numbpe.recipes import N_BYTES, Recipe, get_recipe
@@ -255,14 +255,16 @@ def _merge(
     """Make the merges, inside the budget."""
     need = estimate_merging_nbytes(int(words.offsets[-1]), len(words), n_merges)
     budget.require(need, f"merging {len(words):,} distinct words")
-    run = MergeRun(
-        words.contents,
-        words.offsets,
-        words.counts,
-        n_merges=n_merges,
-        tie_rule=_TIE_RULES[recipe.tie_rule],
-        min_frequency=min_frequency,
-        max_cells=longest,
+    run = call_interruptibly(
+        lambda: MergeRun(
+            words.contents,
+            words.offsets,
+            words.counts,
+            n_merges=n_merges,
+            tie_rule=_TIE_RULES[recipe.tie_rule],
+            min_frequency=min_frequency,
+            max_cells=longest,
+        )
     )
     with progress.merging(n_merges) as bar:
         shown = 0

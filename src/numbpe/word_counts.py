@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from numbpe.arrays import Counts, Offsets, TextArray, copy_text, join_byte_strings
+from numbpe.arrays import Counts, Offsets, TextArray, join_byte_strings, read_binary_array
 from numbpe.errors import ArgumentError, FormatError, shorten_value
 from numbpe.files import write_atomically
 
@@ -163,7 +163,7 @@ class WordCounts:
                 pa.concat_arrays(merged.chunks) if merged.num_chunks else pa.array([], words.type)
             )
         counts = np.ascontiguousarray(grouped["count_sum"].to_numpy(), dtype=np.int64).copy()
-        offsets, contents = _read_binary_array(merged)
+        offsets, contents = read_binary_array(merged)
         sources = (pattern,) if isinstance(pattern, str) else tuple(pattern)
         result = cls(
             contents, offsets, counts, sources, tuple(special_tokens), unicode_version,
@@ -248,15 +248,3 @@ def check_total(words: WordCounts) -> None:
             f"the words hold {n_symbols:.3g} bytes in all; counts of pairs are exact up to "
             f"{2**62:,}: divide the counts by a common number"
         )
-
-
-def _read_binary_array(array: Any) -> tuple[Offsets, TextArray]:
-    """Return (offsets, contents) of a large_binary array, copied."""
-    n = len(array)
-    if n == 0:
-        return np.zeros(1, dtype=np.int64), copy_text(b"")
-    _, offset_buffer, content_buffer = array.buffers()
-    offsets = np.frombuffer(offset_buffer, dtype=np.int64)[array.offset : array.offset + n + 1]
-    first, last = int(offsets[0]), int(offsets[-1])
-    contents = copy_text(memoryview(content_buffer)[first:last] if content_buffer else b"")
-    return offsets - first, contents

@@ -1,0 +1,157 @@
+"""Count the words of chunks in one thread: a table that grows, or goes to disk when it must not."""
+
+import threading
+
+import numpy as np
+
+from numbpe.chunks import Chunk
+from numbpe.errors import BudgetError
+from numbpe.patterns import Pattern
+from numbpe.sizes import format_nbytes
+from numbpe.spilling import SpilledRuns
+from numbpe_kernels import counting as kernel
+from numbpe_kernels.constants import TEXT_PADDING
+from numbpe_kernels.scanner import KIND_AUTOMATON, KIND_GPT2, Scanner
+from numbpe_kernels.word_table import (
+    ARENA_END,
+    BATCH,
+    N_WORDS,
+    ROW_WIDTH,
+    make_word_table,
+    word_table_absorb,
+    word_table_add,
+    word_table_capacity,
+    word_table_rehash,
+)
+
+FIRST_SLOTS = 1 << 15
+FIRST_ARENA_NBYTES = 1 << 16
+ENDS_PER_CALL = 1024
+ROW_NBYTES = 8 * ROW_WIDTH
+
+_GPT2_SOURCES = (
+    (r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",),
+    (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",),
+)
+"""Two forms of one pattern that the scanner by masks knows."""
+
+
+class WordCounter:
+    """One thread's table, and what it needs to count a chunk."""
+
+    def __init__(
+        self, pattern: Pattern, runs: SpilledRuns, lock: threading.Lock, limit: int | None
+    ) -> None:
+        self._pattern = pattern
+        self._runs = runs
+        self._lock = lock
+        self._limit = limit
+        self._level_stops = pattern.new_level_stops()
+        self._ends = np.empty(ENDS_PER_CALL, dtype=np.int64)
+        self._progress = np.zeros(kernel.PROGRESS_SIZE, dtype=np.int64)
+        self.table = make_word_table(FIRST_SLOTS, FIRST_ARENA_NBYTES)
+        self._scanner: Scanner | None = None
+        if pattern.automaton is not None:
+            kind = KIND_GPT2 if pattern.sources in _GPT2_SOURCES else KIND_AUTOMATON
+            self._scanner = Scanner(kind, pattern.automaton)
+
+    @property
+    def n_words(self) -> int:
+        """Distinct words in the table."""
+        return int(self.table.state[N_WORDS])
+
+    @property
+    def _n_slots(self) -> int:
+        return len(self.table.rows) // ROW_WIDTH
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the table."""
+        return self.table.rows.nbytes + self.table.arena.nbytes
+
+    def count_chunk(self, chunk: Chunk) -> None:
+        """Add the pieces of ``chunk`` to the table."""
+        if self._scanner is None:
+            self._count_slowly(chunk)
+            return
+        self._progress[:] = 0
+        self._progress[kernel.POSITION] = -1
+        while not kernel.count_documents(
+            self._scanner, self._level_stops, self.table, chunk.text, chunk.documents,
+            self._ends, self._progress,
+        ):  # fmt: skip
+            self._make_room()
+
+    def _count_slowly(self, chunk: Chunk) -> None:
+        """Count with a pattern that does not run as an automaton."""
+        for start, stop in chunk.documents.tolist():
+            ends = self._pattern.find_ends(chunk.text, start, stop)
+            done = 0
+            while True:
+                done = word_table_add(self.table, chunk.text, start, ends, done, len(ends))
+                if done == len(ends):
+                    break
+                start = int(ends[done - 1]) if done else start
+                self._make_room()
+
+    def _make_room(self) -> None:
+        """Double the part of the table that is full, or move its words to disk."""
+        table = self.table
+        rows_are_full = self.n_words + BATCH > word_table_capacity(table)
+        n_slots = self._n_slots * (2 if rows_are_full else 1)
+        arena_nbytes = len(table.arena) * (1 if rows_are_full else 2)
+        if self._limit is not None:
+            # While words move to a larger table, both are there.
+            need = self.nbytes + n_slots * ROW_NBYTES * rows_are_full
+            need += arena_nbytes * (not rows_are_full)
+            if need > self._limit:
+                if self.n_words:
+                    self.spill()
+                    return
+                raise BudgetError(
+                    f"counting needs about {format_nbytes(need)} more of memory for one piece of "
+                    "text that the pattern does not cut; raise memory= (--memory), or use a "
+                    "pattern that cuts text into shorter pieces"
+                )
+        self._grow(n_slots, arena_nbytes)
+
+    def _grow(self, n_slots: int, arena_nbytes: int) -> None:
+        """Move the words to larger arrays."""
+        if n_slots > self._n_slots:
+            grown = make_word_table(n_slots, 0)._replace(arena=self.table.arena)
+            word_table_rehash(self.table.rows, grown)
+            grown.state[:] = self.table.state
+            self.table = grown
+        if arena_nbytes > len(self.table.arena):
+            arena = np.zeros(arena_nbytes, dtype=np.uint8)
+            arena[: len(self.table.arena)] = self.table.arena
+            self.table = self.table._replace(arena=arena)
+
+    def absorb(self, other: "WordCounter") -> None:
+        """Add the counts of ``other``, and free its table.
+
+        Its words come in the order of their hashes. Were the table to grow meanwhile only, they
+        would first fill one region of it, and finding a free row there would take for ever.
+        """
+        n_slots = self._n_slots
+        while 3 * n_slots // 4 < self.n_words + other.n_words:
+            n_slots *= 2
+        arena_end = self.table.state[ARENA_END] + other.table.state[ARENA_END]
+        self._grow(n_slots, int(arena_end) + TEXT_PADDING)
+        n_done = word_table_absorb(self.table, other.table, 0)
+        assert n_done == other._n_slots, "the table has room for all words of both"
+        other.release()
+
+    def spill(self) -> None:
+        """Write the words of the table to a run on disk, and empty it."""
+        if not self.n_words:
+            return
+        with self._lock:
+            path = self._runs.reserve()
+        self._runs.write(path, self.table)
+        self.table.rows[:] = 0
+        self.table.state[:] = 0
+
+    def release(self) -> None:
+        """Free the table."""
+        self.table = make_word_table(2, 0)
