@@ -38,50 +38,56 @@ def word_table_row_part(
 
 
 @njit
-def word_table_measure(table: WordTable, part: np.uint64, part_mask: np.uint64) -> tuple[int, int]:
-    """Return how many words one part of the table has and how many bytes they take, int64.
+def word_table_measure(
+    table: WordTable, part_mask: np.uint64, sizes_out: NDArray[np.int64]
+) -> None:
+    """Add the words of each part and their bytes up.
 
-    part, part_mask : uint64, see word_table_row_part; 0 and 0 for the whole table
-    Reads table.rows, (m * ROW_WIDTH,) uint64. One pass over them.
+    part_mask : uint64, the number of parts less 1; 0 for the whole table as one part
+    sizes_out : (n_parts, 2) int64, zeros before; written: words and bytes of each part
+    One pass over table.rows.
     """
-    n_words = 0
-    n_bytes = 0
     for i in range(table.rows.shape[0] // ROW_WIDTH):
         row = np.uint64(i) << _ROW_SHIFT
         high = table.rows[row + HIGH]
-        if high == _ZERO or word_table_row_part(table.rows, row, part_mask) != part:
+        if high == _ZERO:
             continue
-        n_words += 1
+        part = word_table_row_part(table.rows, row, part_mask)
+        sizes_out[part, 0] += 1
         if high >= LONG_MARK:
-            n_bytes += np.int64(high & ~LONG_MARK)
+            sizes_out[part, 1] += np.int64(high & ~LONG_MARK)
         else:
-            n_bytes += np.int64(high >> _LENGTH_SHIFT)
-    return n_words, n_bytes
+            sizes_out[part, 1] += np.int64(high >> _LENGTH_SHIFT)
 
 
 @njit
 def word_table_export(
     table: WordTable,
-    part: np.uint64,
     part_mask: np.uint64,
+    cursors: NDArray[np.int64],
     contents_out: NDArray[np.uint8],
     offsets_out: NDArray[np.int64],
     counts_out: NDArray[np.int64],
 ) -> None:
-    """Write the words of one part and their counts, in the order of the rows.
+    """Write the words of some parts and their counts, those of a part in the order of the rows.
 
-    part, part_mask : uint64, as in word_table_measure, which returns n and k
-    contents_out : (>= k,) uint8; offsets_out : (>= n + 1,) int64, of which the first is kept as
-    the place where the first word goes; counts_out : (>= n,) int64
-    One pass over the rows.
+    part_mask : uint64, as in word_table_measure
+    cursors : (n_parts, 2) int64, where the next word of each part goes: its number and its first
+        byte; -1 for parts that are not written. Advanced.
+    contents_out : uint8; offsets_out, counts_out : int64; written where the cursors point.
+        offsets_out gets the start of each word; the end of the last one is the caller's to write.
+    One pass over table.rows.
     """
-    word = 0
-    target = offsets_out[0]
     for i in range(table.rows.shape[0] // ROW_WIDTH):
         row = np.uint64(i) << _ROW_SHIFT
         high = table.rows[row + HIGH]
-        if high == _ZERO or word_table_row_part(table.rows, row, part_mask) != part:
+        if high == _ZERO:
             continue
+        part = word_table_row_part(table.rows, row, part_mask)
+        word = cursors[part, 0]
+        if word < 0:
+            continue
+        target = cursors[part, 1]
         if high >= LONG_MARK:
             length = np.int64(high & ~LONG_MARK)
             place = np.int64(table.rows[row + PLACE])
@@ -95,7 +101,7 @@ def word_table_export(
                     rest = high
                 contents_out[target + j] = np.uint8(rest & _BYTE)
                 rest >>= _BYTE_BITS
-        target += length
-        counts_out[word] = np.int64(table.rows[row + COUNT])
-        word += 1
         offsets_out[word] = target
+        counts_out[word] = np.int64(table.rows[row + COUNT])
+        cursors[part, 0] = word + 1
+        cursors[part, 1] = target + length

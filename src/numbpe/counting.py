@@ -14,7 +14,7 @@ from numbpe.patterns import Pattern, compile_pattern
 from numbpe.progress import NO_PROGRESS, Progress
 from numbpe.sources import Source
 from numbpe.special_tokens import check_special_tokens, encode_special_token
-from numbpe.spilling import WHOLE, SpilledRuns, export_words
+from numbpe.spilling import SpilledRuns, Words, export_words
 from numbpe.word_counter import FIRST_ARENA_NBYTES, FIRST_SLOTS, ROW_NBYTES, WordCounter
 from numbpe.word_counts import WordCounts
 from numbpe_kernels.automaton import automaton_find_cut
@@ -201,8 +201,10 @@ class CountingRun:
             self.budget.require(3 * ROW_NBYTES * n_rows + 2 * n_bytes, purpose)
             table = merge_words(part)
             n_here = int(table.state[N_WORDS])
-            word_table_export(table, *WHOLE, contents, offsets[n_words:], counts[n_words:])
+            cursor = np.array([[n_words, offsets[n_words]]], dtype=np.int64)
+            word_table_export(table, np.uint64(0), cursor, contents, offsets, counts)
             n_words += n_here
+            offsets[n_words] = cursor[0, 1]
         n_bytes = int(offsets[n_words])
         if n_words < most_words // 2:  # address space that nobody needs
             contents = contents[: n_bytes + TEXT_PADDING].copy()
@@ -213,7 +215,7 @@ class CountingRun:
         )
 
 
-def merge_words(part: list[tuple[TextArray, Offsets, Counts]]) -> WordTable:
+def merge_words(part: list[Words]) -> WordTable:
     """Return a table of the sums of several word counts."""
     n_rows = sum(len(counts) for _, _, counts in part)
     n_bytes = sum(int(offsets[-1]) for _, offsets, _ in part)

@@ -12,9 +12,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -25,24 +26,45 @@ from numbpe_kernels.word_table import WordTable
 N_PARTS = 64
 """Parts of a run, a power of two; each is a record batch."""
 
-WHOLE = (np.uint64(0), np.uint64(0))
-"""Part and mask that stand for a whole table."""
-
-_PART_MASK = np.uint64(N_PARTS - 1)
+PARTS_AT_ONCE = 8
+"""Parts that are taken out of a table in one pass over it."""
 
 _REMOVAL_TRIALS = 20
 
+Words: TypeAlias = tuple[TextArray, Offsets, Counts]
+"""Contents, offsets and counts."""
 
-def export_words(
-    table: WordTable, part: np.uint64 = WHOLE[0], part_mask: np.uint64 = WHOLE[1]
-) -> tuple[TextArray, Offsets, Counts]:
-    """Return contents, offsets and counts of the words of a table, or of one part of it."""
-    n_words, n_bytes = word_table_measure(table, part, part_mask)
-    contents = allocate_text(n_bytes)
-    offsets = np.zeros(n_words + 1, dtype=np.int64)
-    counts = np.zeros(n_words, dtype=np.int64)
-    word_table_export(table, part, part_mask, contents, offsets, counts)
-    return contents, offsets, counts
+
+def export_words(table: WordTable) -> Words:
+    """Return the words of a table."""
+    ((words, *_),) = export_parts(table, 1, 1)
+    return words
+
+
+def export_parts(table: WordTable, n_parts: int, n_at_once: int) -> Iterator[list[Words]]:
+    """Yield the words of a table by part, those of ``n_at_once`` parts at a time.
+
+    n_parts : a power of two, a multiple of ``n_at_once``
+    The arrays of parts that come together share their memory.
+    """
+    part_mask = np.uint64(n_parts - 1)
+    sizes = np.zeros((n_parts, 2), dtype=np.int64)
+    word_table_measure(table, part_mask, sizes)
+    for first in range(0, n_parts, n_at_once):
+        ends = np.cumsum(sizes[first : first + n_at_once], axis=0)
+        starts = ends - sizes[first : first + n_at_once]
+        n_words, n_bytes = ends[-1].tolist()
+        contents = allocate_text(n_bytes)
+        offsets = np.zeros(n_words + 1, dtype=np.int64)
+        offsets[n_words] = n_bytes
+        counts = np.zeros(n_words, dtype=np.int64)
+        cursors = np.full((n_parts, 2), -1, dtype=np.int64)
+        cursors[first : first + n_at_once] = starts
+        word_table_export(table, part_mask, cursors, contents, offsets, counts)
+        yield [
+            (contents, offsets[start : end + 1], counts[start:end])
+            for start, end in zip(starts[:, 0].tolist(), ends[:, 0].tolist(), strict=True)
+        ]
 
 
 class SpilledRuns:
@@ -93,18 +115,14 @@ class SpilledRuns:
         """Write the words of ``table`` to ``path``. Any thread may call this."""
         import pyarrow as pa
 
-        self._sizes.append(word_table_measure(table, *WHOLE))
+        size = np.zeros((1, 2), dtype=np.int64)
+        word_table_measure(table, np.uint64(0), size)
+        self._sizes.append((int(size[0, 0]), int(size[0, 1])))
         schema = pa.schema({"word": pa.large_binary(), "count": pa.int64()})
         try:
             with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-                for part in range(N_PARTS):
-                    contents, offsets, counts = export_words(table, np.uint64(part), _PART_MASK)
-                    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(contents)]
-                    words = pa.LargeBinaryArray.from_buffers(
-                        pa.large_binary(), len(counts), buffers
-                    )
-                    columns = [words, pa.array(counts, type=pa.int64())]
-                    writer.write_batch(pa.record_batch(columns, schema=schema))
+                for words in chain.from_iterable(export_parts(table, N_PARTS, PARTS_AT_ONCE)):
+                    writer.write_batch(make_batch(schema, words))
         except OSError as error:
             if error.errno == errno.ENOSPC or "space left" in str(error).lower():
                 raise OSError(
@@ -114,7 +132,7 @@ class SpilledRuns:
                 ) from error
             raise
 
-    def read_parts(self) -> Iterator[list[tuple[TextArray, Offsets, Counts]]]:
+    def read_parts(self) -> Iterator[list[Words]]:
         """Yield, part by part, contents, offsets and counts of the words of that part in each run.
 
         Memory: one part of all runs.
@@ -130,7 +148,17 @@ class SpilledRuns:
                 yield [read_words(reader.get_batch(part)) for reader in readers]
 
 
-def read_words(batch: Any) -> tuple[TextArray, Offsets, Counts]:
+def make_batch(schema: Any, words: Words) -> Any:
+    """Return the record batch of some words."""
+    import pyarrow as pa
+
+    contents, offsets, counts = words
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(contents)]
+    array = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(counts), buffers)
+    return pa.record_batch([array, pa.array(counts, type=pa.int64())], schema=schema)
+
+
+def read_words(batch: Any) -> Words:
     """Return contents, offsets and counts of a batch or table chunk of words, copied."""
     offsets, contents = read_binary_array(batch["word"])
     return contents, offsets, np.array(batch["count"].to_numpy(), dtype=np.int64)
