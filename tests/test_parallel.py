@@ -35,7 +35,7 @@ def test_consume_in_threads__does_each_item_once(n_threads: int, n_items: int) -
     assert sum(results, Counter()) == Counter(range(n_items))
 
 
-def test_consume_in_threads__runs_items_here_and_workers_apart() -> None:
+def test_consume_in_threads__iterates_here_and_works_in_all_threads() -> None:
     """Truth: the contract; with one thread everything runs in the calling thread."""
     caller = threading.get_ident()
     for n_threads in (1, 3):
@@ -51,11 +51,12 @@ def test_consume_in_threads__runs_items_here_and_workers_apart() -> None:
             return lambda item: places.add(threading.get_ident())
 
         consume_in_threads(generate(), make_worker, n_threads)
-        assert (caller in places) == (n_threads == 1)
+        assert places == {caller} or n_threads > 1
+        assert len(places) <= n_threads
 
 
 def test_consume_in_threads__lets_few_items_wait() -> None:
-    """Truth: the contract; at most threads + 1 wait, and one is at work in each thread."""
+    """Truth: the contract; as many wait as there are threads, and one is at work in each."""
     n_made = 0
     n_done = 0
     lead = 0
@@ -75,8 +76,8 @@ def test_consume_in_threads__lets_few_items_wait() -> None:
             n_done += 1
 
     consume_in_threads(generate(), lambda: work, 2)
-    # 3 waiting, 2 at work, and 1 in the hand of the calling thread.
-    assert lead <= 6
+    # 2 waiting, 2 at work.
+    assert lead <= 4
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 4])

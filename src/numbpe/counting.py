@@ -8,6 +8,7 @@ import numpy as np
 from numbpe.arrays import Counts, Offsets, TextArray, allocate_text
 from numbpe.chunks import Chunk
 from numbpe.corpus import CHUNK_NBYTES, ChunkReader, ErrorPolicy
+from numbpe.garbage import paused_collection
 from numbpe.memory_budget import MemoryBudget, open_budget
 from numbpe.parallel import call_interruptibly, consume_in_threads, resolve_threads
 from numbpe.patterns import Pattern, compile_pattern
@@ -142,17 +143,18 @@ class CountingRun:
 
     def _warm_up(self, runs: SpilledRuns) -> None:
         """Compile the kernels, or load them, before memory is measured and threads begin."""
-        worker = WordCounter(self.pattern, runs, threading.Lock(), None)
-        worker.count_chunk(Chunk(allocate_text(1), np.array([[0, 1]], dtype=np.int64), 1))
-        word_table_absorb(make_word_table(64, 128), worker.table, 0)
-        export_words(worker.table)
+        with paused_collection():
+            worker = WordCounter(self.pattern, runs, threading.Lock(), None)
+            worker.count_chunk(Chunk(allocate_text(1), np.array([[0, 1]], dtype=np.int64), 1))
+            word_table_absorb(make_word_table(64, 128), worker.table, 0)
+            export_words(worker.table)
 
     def _limit_tables(self, chunk_nbytes: int) -> int | None:
         """Return how many bytes the table of each thread may take."""
         free = self.budget.free_nbytes()
         if free is None:
             return None
-        in_flight = 1 if self.threads == 1 else 2 * self.threads + 2
+        in_flight = 1 if self.threads == 1 else 2 * self.threads + 1
         n_chunk_bytes = (in_flight + 1) * (chunk_nbytes + (64 << 10))
         least = 2 * ROW_NBYTES * FIRST_SLOTS + FIRST_ARENA_NBYTES
         self.budget.require(

@@ -42,14 +42,14 @@ class _Channel(Generic[T]):
         self._is_closed = False
         self.is_stopped = False
 
-    def put(self, item: T) -> bool:
-        """Hand over an item as soon as there is room; return False if the channel was stopped."""
+    def offer(self, item: T) -> bool:
+        """Hand over an item if there is room; return whether there was."""
         with self._changed:
-            while len(self._waiting) >= self._limit and not self.is_stopped:
-                self._changed.wait(_WAIT_SECONDS)
+            if len(self._waiting) >= self._limit:
+                return False
             self._waiting.append(item)
-            self._changed.notify_all()
-            return not self.is_stopped
+            self._changed.notify()
+            return True
 
     def get(self) -> tuple[T] | None:
         """Return the next item in a tuple, ``None`` if no more will come."""
@@ -81,10 +81,10 @@ def consume_in_threads(
 ) -> None:
     """Give each of ``items`` to one of ``threads`` workers, and return when all is done.
 
-    The calling thread iterates over ``items``, so that generators of the user run there; at most
-    ``threads + 1`` items wait. ``make_worker`` is called once for each thread, in the calling thread,
-    and what it returns is called in that thread alone, so it may keep state of its own. With one
-    thread everything runs in the calling thread.
+    The calling thread iterates over ``items``, so that generators of the user run there, and is one
+    of the workers itself: it takes on what finds no room among the ``threads`` items that may wait
+    for the others. ``make_worker`` is called once for each thread, in the calling thread, and what
+    it returns is called in that thread alone, so it may keep state of its own.
 
     The first exception of a worker, of ``items`` or of Ctrl-C stops all threads, as soon as each has
     finished the item it is at, and is raised here.
@@ -94,7 +94,8 @@ def consume_in_threads(
         for item in items:
             worker(item)
         return
-    channel: _Channel[T] = _Channel(threads + 1)
+    channel: _Channel[T] = _Channel(threads)
+    own_worker = make_worker()
     failures: deque[BaseException] = deque()
     workers = [
         threading.Thread(
@@ -103,7 +104,7 @@ def consume_in_threads(
             name=f"numbpe-{number}",
             daemon=True,
         )
-        for number in range(threads)
+        for number in range(1, threads)
     ]
     started: list[threading.Thread] = []
     try:
@@ -111,9 +112,13 @@ def consume_in_threads(
             thread.start()
             started.append(thread)
         for item in items:
-            if not channel.put(item):
+            if channel.is_stopped:
                 break
+            if not channel.offer(item):
+                own_worker(item)
         channel.close()
+        while (taken := channel.get()) is not None:
+            own_worker(taken[0])
         _join(started)
     except BaseException:
         channel.stop()

@@ -12,6 +12,7 @@ from numbpe.arrays import Counts
 from numbpe.corpus import CHUNK_NBYTES, ErrorPolicy
 from numbpe.counting import CountingRun
 from numbpe.errors import ArgumentError, DataError, shorten_value
+from numbpe.garbage import paused_collection
 from numbpe.memory_budget import MemoryBudget, open_budget
 from numbpe.merging import MergeResult, MergeRun, estimate_merging_nbytes
 from numbpe.parallel import call_interruptibly, resolve_threads
@@ -176,11 +177,12 @@ def train_with_report(
             on_counted(words)
     counted = time.perf_counter()
     longest = None if max_token_bytes is None else rules.longest_token_nbytes(max_token_bytes)
-    merged = _merge(words, n_merges, rules, min_frequency, longest, budget, bars)
-    vocabulary = Vocabulary.from_training(
-        merged.pairs, recipe=rules, special_tokens=names, pattern=compiled
-    )
-    tokenizer = Tokenizer.from_vocabulary(vocabulary, compiled)
+    with paused_collection():
+        merged = _merge(words, n_merges, rules, min_frequency, longest, budget, bars)
+        vocabulary = Vocabulary.from_training(
+            merged.pairs, recipe=rules, special_tokens=names, pattern=compiled
+        )
+        tokenizer = Tokenizer.from_vocabulary(vocabulary, compiled)
     done = time.perf_counter()
     return tokenizer, TrainingReport(
         n_source_bytes=words.n_source_bytes,
