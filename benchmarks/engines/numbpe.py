@@ -1,5 +1,6 @@
 """numbpe itself: ``recipe`` is an option of the job; the rest is what ``numbpe train`` does."""
 
+import gc
 import time
 
 from jobs import SEPARATOR, Job
@@ -14,6 +15,7 @@ PREFIX_NBYTES = 1_000_000
 
 def train(job: Job) -> dict[str, float]:
     """Train and write the files of ``numbpe train``; return seconds by stage."""
+    gc.disable()  # as the command does
     tokenizer, report = train_with_report(
         job.input,
         job.vocab_size,
