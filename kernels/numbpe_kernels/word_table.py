@@ -46,6 +46,7 @@ _BYTE_BITS = np.uint64(8)
 _LENGTH_SHIFT = np.uint64(56)
 _HALF = np.uint64(32)
 _ODD_SHIFT = np.uint64(29)
+_LEAP = np.uint64(0x9E3779B1)  # odd, so that every row comes once
 
 # The bytes of a short word of each length among the 16 loaded, as two masks.
 _LOW_MASKS = np.array([(1 << (8 * min(n, 8))) - 1 for n in range(16)], dtype=np.uint64)
@@ -280,17 +281,21 @@ def word_table_rehash(old_rows: NDArray[np.uint64], table: WordTable) -> None:
 
 @njit
 def word_table_absorb(table: WordTable, other: WordTable, start: int) -> int:
-    """Add the counts of ``other`` to ``table``, from its row number ``start`` on.
+    """Add the counts of ``other`` to ``table``, from step number ``start`` on.
 
-    start : int64, 0 at first. Writes table; scratch of both. Returns the number of the row of
-    ``other`` at which ``table`` had no room, where the caller goes on after enlarging it, or the
-    number of rows of ``other`` when all is done, int64.
+    start : int64, 0 at first. Writes table; scratch of both. Returns the number of the step at
+    which ``table`` had no room, where the caller goes on after enlarging it, or the number of rows
+    of ``other`` when all is done, int64.
+
+    Each step takes one row, in an order that leaps about: one after another, rows have ascending
+    hashes, and would crowd one region of a table that is nearly full.
     """
     rows = table.rows
     capacity = word_table_capacity(table)
     n_others = other.rows.shape[0] // ROW_WIDTH
-    for number in range(start, n_others):
-        theirs = np.uint64(number) << _ROW_SHIFT
+    last = np.uint64(n_others - 1)
+    for step in range(start, n_others):
+        theirs = ((np.uint64(step) * _LEAP) & last) << _ROW_SHIFT
         high = other.rows[theirs + HIGH]
         if high == _ZERO:
             continue
@@ -304,7 +309,7 @@ def word_table_absorb(table: WordTable, other: WordTable, start: int) -> int:
         else:
             mixed = word_mix(low, high)
         if room < 0 or table.state[N_WORDS] >= capacity:
-            return number
+            return step
         table.lows[0] = low
         table.highs[0] = high
         table.slots[0] = (mixed >> table.shift) << _ROW_SHIFT

@@ -10,10 +10,8 @@ from numbpe.patterns import Pattern
 from numbpe.sizes import format_nbytes
 from numbpe.spilling import SpilledRuns
 from numbpe_kernels import counting as kernel
-from numbpe_kernels.constants import TEXT_PADDING
 from numbpe_kernels.scanner import KIND_AUTOMATON, KIND_GPT2, Scanner
 from numbpe_kernels.word_table import (
-    ARENA_END,
     BATCH,
     N_WORDS,
     ROW_WIDTH,
@@ -128,18 +126,13 @@ class WordCounter:
             self.table = self.table._replace(arena=arena)
 
     def absorb(self, other: "WordCounter") -> None:
-        """Add the counts of ``other``, and free its table.
-
-        Its words come in the order of their hashes. Were the table to grow meanwhile only, they
-        would first fill one region of it, and finding a free row there would take for ever.
-        """
-        n_slots = self._n_slots
-        while 3 * n_slots // 4 < self.n_words + other.n_words:
-            n_slots *= 2
-        arena_end = self.table.state[ARENA_END] + other.table.state[ARENA_END]
-        self._grow(n_slots, int(arena_end) + TEXT_PADDING)
-        n_done = word_table_absorb(self.table, other.table, 0)
-        assert n_done == other._n_slots, "the table has room for all words of both"
+        """Add the counts of ``other``, and free its table."""
+        step = 0
+        while (step := word_table_absorb(self.table, other.table, step)) < other._n_slots:
+            if self.n_words >= word_table_capacity(self.table):
+                self._grow(2 * self._n_slots, 0)
+            else:
+                self._grow(0, 2 * len(self.table.arena))
         other.release()
 
     def spill(self) -> None:
