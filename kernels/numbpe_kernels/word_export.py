@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit
+from numbpe_kernels.memory import prefetch
 from numbpe_kernels.word_table import (
     COUNT,
     HIGH,
@@ -20,6 +21,9 @@ _ROW_SHIFT = np.uint64(2)
 _BYTE = np.uint64(0xFF)
 _BYTE_BITS = np.uint64(8)
 _LENGTH_SHIFT = np.uint64(56)
+_AHEAD = np.uint64(
+    16 * ROW_WIDTH
+)  # rows between the one at hand and the one whose bytes are asked for
 
 
 @njit
@@ -78,8 +82,11 @@ def word_table_export(
         offsets_out gets the start of each word; the end of the last one is the caller's to write.
     One pass over table.rows.
     """
+    n_numbers = np.uint64(table.rows.shape[0])
     for i in range(table.rows.shape[0] // ROW_WIDTH):
         row = np.uint64(i) << _ROW_SHIFT
+        if row + _AHEAD < n_numbers:
+            prefetch(table.arena, table.rows[row + _AHEAD + PLACE])
         high = table.rows[row + HIGH]
         if high == _ZERO:
             continue
