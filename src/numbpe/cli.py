@@ -24,6 +24,7 @@ from typing import Any, NoReturn, Protocol
 import numbpe
 from numbpe import train_command
 from numbpe.errors import ArgumentError, NumbpeError
+from numbpe.interrupts import forget_interrupt, note_interrupt
 
 EXIT_OK = 0
 EXIT_DATA = 1
@@ -154,19 +155,26 @@ def _show_warnings_in_one_line() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _clean_up_when_terminated() -> Iterator[None]:
-    """Let SIGTERM end the work as Ctrl-C does, with temporary files removed."""
+    """Let SIGTERM end the work as Ctrl-C does, with temporary files removed, and lose neither."""
 
-    def end(_signal: int, _frame: object) -> None:
-        raise Terminated
+    def end(signal_number: int, _frame: object) -> None:
+        error = Terminated() if signal_number == signal.SIGTERM else KeyboardInterrupt()
+        note_interrupt(error)
+        raise error
 
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may set handlers
         return
-    previous = signal.signal(signal.SIGTERM, end)
+    previous = {signal.SIGTERM: signal.signal(signal.SIGTERM, end)}
+    # In the background of a shell Ctrl-C is ignored, and stays so.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        previous[signal.SIGINT] = signal.signal(signal.SIGINT, end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        forget_interrupt()
+        for signal_number, handler in previous.items():
+            signal.signal(signal_number, handler)
 
 
 def _abandon_closed_streams() -> None:

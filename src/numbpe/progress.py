@@ -16,6 +16,8 @@ import sys
 from types import TracebackType
 from typing import Any, Self, TextIO
 
+from numbpe.interrupts import raise_noted_interrupt
+
 _REDRAW_SECONDS = 0.2
 
 
@@ -42,7 +44,11 @@ class ReadingBar(_Bar):
     """Shows bytes, bytes a second and the number of distinct words so far."""
 
     def update(self, n_bytes: int, distinct_words: int | None = None) -> None:
-        """Say that ``n_bytes`` more were read; ``distinct_words`` is the number in all so far."""
+        """Say that ``n_bytes`` more were read; ``distinct_words`` is the number in all so far.
+
+        Raises an interrupt that was lost (:mod:`numbpe.interrupts`).
+        """
+        raise_noted_interrupt()
         if self._bar is None:
             return
         if distinct_words is not None:
@@ -55,7 +61,8 @@ class MergingBar(_Bar):
     """Shows the merges done, and how many a second."""
 
     def update(self, n_merges: int) -> None:
-        """Say that ``n_merges`` more were done."""
+        """Say that ``n_merges`` more were done. Raises an interrupt that was lost."""
+        raise_noted_interrupt()
         if self._bar is not None:
             self._bar.update(n_merges)
 
