@@ -6,6 +6,7 @@ import numpy as np
 
 from numbpe.chunks import Chunk
 from numbpe.errors import BudgetError
+from numbpe.named_patterns import NAMED_PATTERNS
 from numbpe.patterns import Pattern
 from numbpe.sizes import format_nbytes
 from numbpe.spilling import SpilledRuns
@@ -27,10 +28,7 @@ FIRST_ARENA_NBYTES = 1 << 16
 ENDS_PER_CALL = 1024
 ROW_NBYTES = 8 * ROW_WIDTH
 
-_GPT2_SOURCES = (
-    (r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",),
-    (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",),
-)
+_GPT2_SOURCES = (NAMED_PATTERNS["gpt2"], NAMED_PATTERNS["r50k"])
 """Two forms of one pattern that the scanner by masks knows."""
 
 

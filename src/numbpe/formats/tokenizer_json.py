@@ -10,15 +10,16 @@ an ordinary one: that is refused rather than renumbered.
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import write_atomically
 from numbpe.formats.byte_alphabet import LETTERS, spell_merges, spell_tokens
 from numbpe.formats.oniguruma import translate_pattern
+from numbpe.named_patterns import NAMED_PATTERNS
 from numbpe.vocabulary import Vocabulary
 
-GPT2_SOURCE: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+(GPT2_SOURCE,) = NAMED_PATTERNS["gpt2"]
 """The expression that the library's ByteLevel step has built in."""
 
 
