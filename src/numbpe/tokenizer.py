@@ -2,28 +2,27 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe.arrays import TextArray, TokenIds, copy_text
-from numbpe.errors import ArgumentError, shorten_value
+from numbpe.added_tokens import SpecialPolicy, check_policy
+from numbpe.arrays import TokenIds
+from numbpe.definition import TokenizerDefinition
+from numbpe.encoder import Encoder
+from numbpe.errors import shorten_value
 from numbpe.files import FilePath
-from numbpe.special_tokens import SpecialTokenFinder
+from numbpe.segments import Segmenter
 from numbpe.vocabulary import PatternLike, PatternSource, Vocabulary
-from numbpe.word_merger import WordMerger
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from numbpe.batches import TokenBatch
+    from numbpe.decoder import Decoder
     from numbpe.patterns import Pattern
-
-SpecialPolicy: TypeAlias = Literal["allow", "text", "error"]
-"""What becomes of text that spells a special token: the special token's id, the ids of its letters
-like any text, or an error."""
-
-_POLICIES: Final = get_args(SpecialPolicy)
+    from numbpe.stream_decoder import StreamDecoder
 
 
 class Tokenizer:
@@ -58,7 +57,7 @@ class Tokenizer:
         vocabulary = Vocabulary.from_tokens(
             vocab, merges, special_tokens=special_tokens, pattern=compiled
         )
-        self._set_parts(vocabulary, compiled)
+        self._set_parts(TokenizerDefinition.from_vocabulary(vocabulary), compiled)
 
     @classmethod
     def from_vocabulary(cls, vocabulary: Vocabulary, pattern: "Pattern | None" = None) -> Self:
@@ -66,23 +65,47 @@ class Tokenizer:
 
         pattern: the compiled pattern of the vocabulary, where it is at hand.
         """
+        return cls.from_definition(TokenizerDefinition.from_vocabulary(vocabulary), pattern)
+
+    @classmethod
+    def from_definition(
+        cls, definition: TokenizerDefinition, pattern: "Pattern | None" = None
+    ) -> Self:
+        """Return the tokenizer of a definition, such as a file holds.
+
+        pattern: the compiled pattern of its vocabulary, where it is at hand.
+        """
         tokenizer = cls.__new__(cls)
+        vocabulary = definition.vocabulary
         source = vocabulary.pattern_name or vocabulary.pattern_sources
-        tokenizer._set_parts(vocabulary, pattern or _compile(source))
+        if pattern is None and source:
+            pattern = _compile(source)
+        tokenizer._set_parts(definition, pattern)
         return tokenizer
 
-    def _set_parts(self, vocabulary: Vocabulary, pattern: "Pattern") -> None:
-        self._vocabulary = vocabulary
+    def _set_parts(self, definition: TokenizerDefinition, pattern: "Pattern | None") -> None:
+        self._definition = definition
+        self._vocabulary = definition.vocabulary
         self._pattern = pattern
-        self._special_finder = SpecialTokenFinder(vocabulary.special_tokens)
+
+    # Made when first needed: a training run that only saves its result compiles no encoder.
 
     @cached_property
-    def _merger(self) -> WordMerger:
-        # Made when first needed: a training run that only saves its result compiles no encoder.
-        return WordMerger(self._vocabulary)
+    def _segmenter(self) -> Segmenter:
+        return Segmenter(self._definition)
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return Encoder(self._definition, self._pattern)
+
+    @cached_property
+    def _decoder(self) -> "Decoder":
+        from numbpe.decoder import Decoder
+
+        return Decoder(self._definition)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_vocabulary, (self._vocabulary, self._pattern)
+        return type(self).from_definition, (self._definition, self._pattern)
 
     def __repr__(self) -> str:
         pattern = self._vocabulary.pattern_name or self._vocabulary.pattern_sources
@@ -103,8 +126,13 @@ class Tokenizer:
         return self._vocabulary
 
     @property
-    def pattern(self) -> "Pattern":
-        """The compiled pattern that cuts text into pieces."""
+    def definition(self) -> TokenizerDefinition:
+        """All that decides which ids a text becomes, as values."""
+        return self._definition
+
+    @property
+    def pattern(self) -> "Pattern | None":
+        """The compiled pattern that cuts text into pieces; None if text is not cut."""
         return self._pattern
 
     @property
@@ -125,7 +153,7 @@ class Tokenizer:
     @property
     def special_tokens(self) -> dict[str, int]:
         """The id of every special token; a new dictionary each time."""
-        return dict(self._vocabulary.special_tokens)
+        return {token.content: token.id for token in self._definition.added_tokens if token.special}
 
     def token_bytes(self, token_id: int) -> bytes:
         """Return the bytes of a token; ArgumentError if no token has the id."""
@@ -162,136 +190,136 @@ class Tokenizer:
 
     # Text to ids
 
-    def encode(self, text: str | bytes, special: SpecialPolicy = "allow") -> TokenIds:
+    def encode(
+        self,
+        text: str | bytes,
+        special: SpecialPolicy = "allow",
+        add_special_tokens: bool = False,
+    ) -> TokenIds:
         """Return the token ids of ``text``, an (n,) uint32 array.
 
         text: bytes are taken as they are, UTF-8 or not. In a str two surrogates that make a
             pair are joined, and an unpaired one becomes U+FFFD.
         special: ``"allow"`` makes the id of a special token of text that spells it (the leftmost,
             of those the longest), ``"text"`` takes it as any text, ``"error"`` raises.
+        add_special_tokens: whether to add the ids that the tokenizer's template puts around a text,
+            such as one for its beginning.
 
         Raises ArgumentError for a special token under ``"error"`` and for arguments of another
         type, DataError for a byte that has no token.
         """
-        if special not in _POLICIES:
-            raise ArgumentError(
-                f"special must be one of {', '.join(map(repr, _POLICIES))}, "
-                f"not {shorten_value(special)}"
-            )
-        data = _encode_utf8(text)
-        padded = copy_text(data)
-        parts: list[TokenIds] = []
-        position = 0
-        for start, stop, token_id in self._find_special_tokens(data, special):
-            parts.append(self._encode_ordinary(padded, position, start))
-            parts.append(np.array([token_id], dtype=np.uint32))
-            position = stop
-        parts.append(self._encode_ordinary(padded, position, len(data)))
-        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+        check_policy(special)
+        prepared = self._segmenter.prepare([text], special)
+        ids, _ = self._encoder.encode_parts(prepared.text, prepared.parts)
+        if add_special_tokens:
+            return self._add_template(ids)
+        return ids
+
+    def _add_template(self, ids: TokenIds) -> TokenIds:
+        template = self._definition.template
+        return np.array([*template.prefix, *ids.tolist(), *template.suffix], dtype=np.uint32)
+
+    def encode_batch(
+        self,
+        texts: Iterable[str | bytes],
+        special: SpecialPolicy = "allow",
+        add_special_tokens: bool = False,
+        threads: int | None = None,
+    ) -> "TokenBatch":
+        """Return the token ids of many texts, in their order; see :meth:`encode`.
+
+        texts: an iterable of str or bytes, or a pyarrow array of strings.
+        threads: how many threads to use, all cores by default. The result does not depend on it.
+        """
+        from numbpe.batch_encoding import encode_batch
+
+        return encode_batch(self, texts, special, add_special_tokens, threads)
+
+    def encode_iterable(
+        self, texts: Iterable[str | bytes], special: SpecialPolicy = "allow"
+    ) -> Iterator[TokenIds]:
+        """Yield the token ids of one text that comes in parts, such as the lines of a file.
+
+        The ids are those of all parts joined: what a later part may still change is held back.
+        """
+        from numbpe.streaming import encode_stream
+
+        check_policy(special)
+        return encode_stream(self._definition, self._pattern, self._encoder, texts, special)
+
+    def encode_with_offsets(
+        self, text: str, special: SpecialPolicy = "allow", add_special_tokens: bool = False
+    ) -> tuple[TokenIds, NDArray[np.int64]]:
+        """Return the token ids of ``text`` and the (n, 2) characters that each stands for.
+
+        A token that holds a part of a character has the whole of it. Ids that the template adds
+        stand for nothing, (0, 0).
+        """
+        from numbpe.offsets import encode_with_offsets
+
+        check_policy(special)
+        return encode_with_offsets(self, text, special, add_special_tokens)
+
+    def encode_files(self, source: Any, output: FilePath, **options: Any) -> Any:
+        """Write the ids of texts larger than memory to files; see :func:`numbpe.shards.encode_files`."""
+        from numbpe.shards import encode_files
+
+        return encode_files(self, source, output, **options)
 
     def count(self, text: str | bytes, special: SpecialPolicy = "allow") -> int:
         """Return the number of tokens of ``text``: the length of what :meth:`encode` returns."""
         return len(self.encode(text, special))
 
-    def _find_special_tokens(
-        self, data: bytes, special: SpecialPolicy
-    ) -> Iterator[tuple[int, int, int]]:
-        if special == "text":
-            return
-        for start, stop, token_id in self._special_finder.find(data):
-            if special == "error":
-                raise ArgumentError(
-                    f"the text spells the special token {shorten_value(data[start:stop].decode())} "
-                    f'at byte {start}; pass special="allow" to take it as one, '
-                    'or special="text" to take it as text'
-                )
-            yield start, stop, token_id
-
-    def _encode_ordinary(self, text: TextArray, start: int, stop: int) -> TokenIds:
-        """Return the ids of text[start:stop], in which no special token is looked for."""
-        return self._merger.merge_words(text, start, self._pattern.find_ends(text, start, stop))
-
     # Ids to text
 
-    def decode(self, ids: "ArrayLike", errors: str = "replace") -> str:
+    def decode(
+        self, ids: "ArrayLike", errors: str = "replace", skip_special_tokens: bool = False
+    ) -> str:
         """Return the text of token ids; nothing is cleaned up, special tokens are spelled out.
 
         ids: a list or an array of integers; a single id stands in a list too.
         errors: what to do with bytes that are not UTF-8, as for ``bytes.decode``. Ids may stand
             for parts of characters.
+        skip_special_tokens: whether to leave special tokens out.
 
         Raises ArgumentError for an id that no token has; it names the position.
         """
-        return self.decode_bytes(ids).decode("utf-8", errors)
+        return self.decode_bytes(ids, skip_special_tokens).decode("utf-8", errors)
 
-    def decode_bytes(self, ids: "ArrayLike") -> bytes:
+    def decode_bytes(self, ids: "ArrayLike", skip_special_tokens: bool = False) -> bytes:
         """Return the bytes of token ids; ArgumentError for an id that no token has."""
-        values = self._check_ids(ids)
-        return b"".join(map(self._vocabulary.tokens.__getitem__, values.tolist()))
+        return self._decoder.decode_bytes(ids, skip_special_tokens)
 
-    def _check_ids(self, ids: "ArrayLike") -> NDArray[Any]:
-        """Return ``ids`` as an array of integers that all are ids of tokens."""
-        try:
-            values = np.asarray(ids)
-        except (ValueError, OverflowError):
-            values = np.array(ids, dtype=object)
-        if values.ndim != 1:
-            raise ArgumentError(
-                f"ids must be a list or a flat array of integers, not {shorten_value(ids)}"
-            )
-        if values.size == 0:
-            return np.empty(0, dtype=np.int64)
-        if values.dtype.kind not in "iu":
-            # Numbers over 64 bits, and mixed ones, arrive as floats or objects.
-            values = _narrow(ids if isinstance(ids, Sequence) else values.tolist(), self._n_ids)
-        is_bad = (values < 0) | (values >= self._n_ids)
-        lengths = np.diff(self._vocabulary.offsets)
-        is_bad |= lengths[np.where(is_bad, 0, values)] == 0
-        if is_bad.any():
-            position = int(np.flatnonzero(is_bad)[0])
-            raise self._describe_bad_id(int(values[position]), position)
-        return values
+    def decode_batch(
+        self,
+        batch: "TokenBatch | Sequence[ArrayLike]",
+        errors: str = "replace",
+        skip_special_tokens: bool = False,
+    ) -> list[str]:
+        """Return the texts of many sequences of ids; see :meth:`decode`."""
+        return self._decoder.decode_batch(batch, errors, skip_special_tokens)
 
-    @property
-    def _n_ids(self) -> int:
-        return self._vocabulary.n_ids
+    def decoder(
+        self, errors: str = "replace", skip_special_tokens: bool = False
+    ) -> "StreamDecoder":
+        """Return a decoder that takes ids one by one and gives text as soon as it is certain."""
+        from numbpe.stream_decoder import StreamDecoder
 
-    def _describe_bad_id(self, token_id: int, position: int) -> ArgumentError:
-        return ArgumentError(
-            f"cannot decode id {token_id} at position {position}: no token has it; "
-            f"ids are from 0 to {self._n_ids - 1}"
-        )
+        return StreamDecoder(self._decoder, errors, skip_special_tokens)
 
+    # At home elsewhere
 
-def _narrow(ids: Any, n_ids: int) -> NDArray[np.int64]:
-    """Return integers of any size as int64; ArgumentError for what is none or is too large."""
-    for position, token_id in enumerate(ids):
-        if not isinstance(token_id, (int, np.integer)) or isinstance(token_id, bool):
-            raise ArgumentError(
-                f"cannot decode {shorten_value(token_id)} at position {position}: "
-                "ids must be integers"
-            )
-        if not 0 <= token_id < n_ids:
-            raise ArgumentError(
-                f"cannot decode id {token_id} at position {position}: no token has it; "
-                f"ids are from 0 to {n_ids - 1}"
-            )
-    return np.array([int(token_id) for token_id in ids], dtype=np.int64)
+    def as_tiktoken(self, name: str = "numbpe") -> Any:
+        """Return an object with the methods of ``tiktoken.Encoding``; see its class."""
+        from numbpe.adapters.tiktoken_encoding import TiktokenEncoding
 
+        return TiktokenEncoding(self, name)
 
-def _encode_utf8(text: object) -> bytes:
-    """Return the bytes of a text, surrogates repaired; ArgumentError if it is no text."""
-    if isinstance(text, bytes):
-        return text
-    if not isinstance(text, str):
-        raise ArgumentError(
-            f"text must be a str or bytes, not {type(text).__name__} ({shorten_value(text)})"
-        )
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
-        repaired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return repaired.encode("utf-8")
+    def as_hf(self) -> Any:
+        """Return an object with the methods of ``tokenizers.Tokenizer``; see its class."""
+        from numbpe.adapters.hf_tokenizer import HfTokenizer
+
+        return HfTokenizer(self)
 
 
 def _compile(pattern: PatternSource) -> "Pattern":

@@ -282,7 +282,9 @@ class _KnownPattern:
 
 
 def _describe_pattern(pattern: PatternSource) -> tuple[str | None, tuple[str, ...]]:
-    """Return the name and the regular expressions of ``pattern``."""
+    """Return the name and the regular expressions of ``pattern``; () stands for no pattern."""
+    if pattern == ():
+        return None, ()
     if isinstance(pattern, (str, Sequence)):
         from numbpe.patterns import compile_pattern
 
