@@ -16,6 +16,9 @@ _LOW_BITS = np.uint64(0x0101010101010101)
 _HIGH_BITS = np.uint64(0x8080808080808080)
 _SEVEN_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
 
+END_OF_DOCUMENT = -2
+"""What stands in the place of a literal's index where a document ends."""
+
 
 class Literals(NamedTuple):
     """n byte strings, ordered by first byte and among equal ones the longest first.
@@ -181,13 +184,14 @@ def literals_split(
     progress: NDArray[np.int64],
     parts_out: NDArray[np.int64],
 ) -> int:
-    """Cut whole documents at the literals in them; what lies between is written, if not empty.
+    """Cut whole documents at the literals in them, each into one part more than it has literals.
 
     text : (n + TEXT_PADDING,) uint8
     documents : (d, 2) int64, start and stop of each, 0 <= start <= stop <= n
     progress : (2,) int64, updated in place: the document to go on with, and how many of its bytes
         are done; zeros at first, ``progress[0] == d`` when all is done
-    parts_out : (m, 2) int64, m >= 1, start and stop of each part
+    parts_out : (m, 3) int64, m >= 1; a row is written for each part, which may be empty: its start,
+        its stop, and the index in ``literals`` of what stands behind it, END_OF_DOCUMENT if nothing
     Returns the number of rows written; call again until ``progress[0] == d``.
     """
     n_parts = 0
@@ -202,14 +206,15 @@ def literals_split(
             if literal >= 0:
                 break
             position = literals_skip(literals, text, position + 1, stop)
-        if position > part_start:
-            parts_out[n_parts, 0] = part_start
-            parts_out[n_parts, 1] = position
-            n_parts += 1
+        parts_out[n_parts, 0] = part_start
+        parts_out[n_parts, 1] = position
         if literal >= 0:
+            parts_out[n_parts, 2] = literal
             length = literals.offsets[literal + 1] - literals.offsets[literal]
             progress[1] = position + length - document_start
         else:
+            parts_out[n_parts, 2] = END_OF_DOCUMENT
             progress[0] += 1
             progress[1] = 0
+        n_parts += 1
     return n_parts

@@ -75,21 +75,25 @@ def merge_table_find(table: MergeTable, left: int, right: int) -> int:
 
 @njit
 def merge_table_fill(
-    table: MergeTable, merge_pairs: NDArray[np.int32], merge_results: NDArray[np.int32]
+    table: MergeTable,
+    merge_pairs: NDArray[np.int32],
+    merge_results: NDArray[np.int32],
+    merge_ranks: NDArray[np.int32],
 ) -> None:
     """Write all merges into an empty table; of merges that join the same pair, the last counts.
 
     merge_pairs : (n, 2) int32 and merge_results : (n,) int32, token ids, n <= m / 2
+    merge_ranks : (n,) int32, not negative; merges of one rank make one token
     Writes keys and values. O(n).
     """
     mask = np.int64(len(table.keys) - 1)
-    for rank in range(len(merge_pairs)):
-        key = (np.int64(merge_pairs[rank, 0]) << 32) | np.int64(merge_pairs[rank, 1])
+    for merge in range(len(merge_pairs)):
+        key = (np.int64(merge_pairs[merge, 0]) << 32) | np.int64(merge_pairs[merge, 1])
         slot = hash_key(key, np.uint64(32)) & mask
         while table.keys[slot] != EMPTY_KEY and table.keys[slot] != key:
             slot = (slot + 1) & mask
         table.keys[slot] = key
-        table.values[slot] = (np.int64(rank) << 32) | np.int64(merge_results[rank])
+        table.values[slot] = (np.int64(merge_ranks[merge]) << 32) | np.int64(merge_results[merge])
 
 
 @njit
@@ -220,6 +224,17 @@ def _merge_by_heap(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> i
 
 
 @njit
+def merge_tokens(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> int:
+    """Merge the first ``n_tokens`` of scratch.tokens in place; return how many are left, int64.
+
+    n_tokens : int64. Writes scratch. O(n * n) up to MAX_SCANNED tokens, above that O(n log n).
+    """
+    if n_tokens <= MAX_SCANNED:
+        return _merge_by_scanning(table, scratch, n_tokens)
+    return _merge_by_heap(table, scratch, n_tokens)
+
+
+@njit
 def merge_words(
     table: MergeTable,
     text: NDArray[np.uint8],
@@ -247,10 +262,7 @@ def merge_words(
                 return -1 - np.int64(position)
             scratch.tokens[n_tokens] = token
             n_tokens += 1
-        if n_tokens <= MAX_SCANNED:
-            n_tokens = _merge_by_scanning(table, scratch, n_tokens)
-        else:
-            n_tokens = _merge_by_heap(table, scratch, n_tokens)
+        n_tokens = merge_tokens(table, scratch, n_tokens)
         for i in range(n_tokens):
             ids_out[n_ids] = np.uint32(scratch.tokens[i])
             n_ids += 1

@@ -1,12 +1,21 @@
 """Parts of text to token ids: the bridge from a tokenizer's definition to the kernels."""
 
+from collections import deque
+
 import numpy as np
 from numpy.typing import NDArray
 
 from numbpe.arrays import Offsets, TextArray, TokenIds
 from numbpe.definition import TokenizerDefinition
+from numbpe.encoder_model import build_encoder_model
+from numbpe.encoder_state import ThreadState
+from numbpe.errors import DataError, shorten_value
+from numbpe.named_patterns import GPT2_FORMS
 from numbpe.patterns import Pattern
-from numbpe.word_merger import WordMerger
+from numbpe_kernels import encoding as kernel
+from numbpe_kernels.automaton import PAGE_SIZE, Automaton, automaton_find_cut
+from numbpe_kernels.characters import characters_decode, characters_find_cut
+from numbpe_kernels.scanner import KIND_AUTOMATON, KIND_GPT2, Scanner
 
 
 class Encoder:
@@ -14,7 +23,14 @@ class Encoder:
 
     def __init__(self, definition: TokenizerDefinition, pattern: Pattern | None) -> None:
         self._pattern = pattern
-        self._merger = WordMerger(definition.vocabulary)
+        self._automaton = None if pattern is None else pattern.automaton
+        self._model = build_encoder_model(definition, has_pattern=self._automaton is not None)
+        # A pattern that is no automaton cuts before the kernel is called.
+        self._cuts_slowly = pattern is not None and pattern.automaton is None
+        if self._cuts_slowly:
+            self._model.rules[kernel.CUT] = kernel.CUT_NOWHERE
+        self._scanner = _make_scanner(pattern)
+        self._idle_states: deque[ThreadState] = deque()
 
     def encode_parts(self, text: TextArray, parts: NDArray[np.int64]) -> tuple[TokenIds, Offsets]:
         """Return the ids of parts of ``text`` and where those of each part begin.
@@ -28,13 +44,109 @@ class Encoder:
 
         Raises DataError for a byte or a character that has no token.
         """
+        if self._cuts_slowly:
+            pieces, first_pieces = self._cut_slowly(text, parts)
+            values, offsets = self._encode(text, pieces)
+            return values, offsets[first_pieces]
+        return self._encode(text, parts)
+
+    def _encode(self, text: TextArray, parts: NDArray[np.int64]) -> tuple[TokenIds, Offsets]:
+        n_parts = len(parts)
+        n_bytes = int((parts[:, 1] - parts[:, 0]).sum()) if n_parts != 1 else len(text)
+        ids = np.empty(n_bytes + n_parts + kernel.ID_SLACK, dtype=np.uint32)
+        offsets = np.zeros(n_parts + 1, dtype=np.int64)
+        state = self._borrow_state()
+        try:
+            state.begin()
+            arrays = state.arrays
+            while status := kernel.encode_parts(
+                self._scanner, self._model, arrays, text, parts, ids, offsets
+            ):
+                if status == kernel.NO_TOKEN:
+                    raise self._describe_missing_token(text, state.needed, parts)
+                state.make_room(status)
+                arrays = state.arrays
+        finally:
+            self._return_state(state)
+        n_ids = int(offsets[-1])
+        # What is not used must not stay allocated: most texts have far fewer ids than bytes.
+        return ids[:n_ids].copy(), offsets
+
+    def _borrow_state(self) -> ThreadState:
+        try:
+            return self._idle_states.pop()
+        except IndexError:
+            n_levels = 1 if self._automaton is None else len(self._automaton.start_rows)
+            return ThreadState(n_levels)
+
+    def _return_state(self, state: ThreadState) -> None:
+        state.shrink()
+        self._idle_states.append(state)
+
+    def _cut_slowly(
+        self, text: TextArray, parts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], Offsets]:
+        """Return each piece of each part as a part, and the first piece of each part."""
         assert self._pattern is not None
-        found: list[TokenIds] = []
-        offsets = np.zeros(len(parts) + 1, dtype=np.int64)
+        found = [np.empty((0, 3), dtype=np.int64)]
+        first_pieces = np.zeros(len(parts) + 1, dtype=np.int64)
         for i, (start, stop, token_id) in enumerate(parts.tolist()):
             ends = self._pattern.find_ends(text, start, stop)
-            found.append(self._merger.merge_words(text, start, ends))
-            if token_id >= 0:
-                found.append(np.array([token_id], dtype=np.uint32))
-            offsets[i + 1] = sum(map(len, found))
-        return np.concatenate([np.empty(0, dtype=np.uint32), *found]), offsets
+            pieces = np.full((len(ends) + 1, 3), -1, dtype=np.int64)
+            pieces[:-1, 1] = ends
+            pieces[1:, 0] = ends
+            pieces[0, 0] = start
+            pieces[-1] = stop, stop, token_id
+            found.append(pieces)
+            first_pieces[i + 1] = first_pieces[i] + len(pieces)
+        return np.concatenate(found), first_pieces
+
+    def find_cut(self, text: TextArray, start: int, stop: int) -> int:
+        """Return the last position inside text[start:stop] where cutting changes no ids, or -1.
+
+        text: UTF-8 as the encoder gets it, of which ``start`` and ``stop`` may lie inside a
+            character; the characters on both sides of the position lie inside text[start:stop].
+        """
+        if self._automaton is not None:
+            return int(automaton_find_cut(self._automaton, text, start, stop))
+        if self._model.rules[kernel.CUT] == kernel.CUT_AT_JUNCTIONS:
+            return int(characters_find_cut(self._model.characters, text, start, stop))
+        return -1
+
+    def _describe_missing_token(
+        self, text: TextArray, position: int, parts: NDArray[np.int64]
+    ) -> DataError:
+        """Return the error for a byte or a character at ``position`` that has no token."""
+        is_part = (parts[:, 0] <= position) & (position < parts[:, 1])
+        stop = int(parts[is_part, 1][0])
+        kind = "byte"
+        found = f"0x{int(text[position]):02X}"
+        if self._model.rules[kernel.CHARACTERS]:
+            character = int(characters_decode(text, position, stop))
+            kind = "character"
+            content = text[position : position + (character & 7)].tobytes()
+            found = shorten_value(content.decode("utf-8", "backslashreplace"))
+        return DataError(
+            f"cannot encode the {kind} {found} at byte {position} of the text: the vocabulary has "
+            f"no token for it; use a vocabulary with all {kind}s of the text, or one with an "
+            "unknown token"
+        )
+
+
+def _make_scanner(pattern: Pattern | None) -> Scanner:
+    """Return the scanner of a pattern; one that is never run if there is no automaton."""
+    if pattern is None or pattern.automaton is None:
+        return Scanner(KIND_AUTOMATON, _EMPTY_AUTOMATON)
+    kind = KIND_GPT2 if pattern.sources in GPT2_FORMS else KIND_AUTOMATON
+    return Scanner(kind, pattern.automaton)
+
+
+_EMPTY_AUTOMATON = Automaton(
+    ascii_classes=np.zeros(128, dtype=np.uint8),
+    page_numbers=np.zeros(0x110000 // PAGE_SIZE, dtype=np.uint16),
+    pages=np.zeros(PAGE_SIZE, dtype=np.uint8),
+    transitions=np.zeros(2, dtype=np.int32),
+    start_rows=np.zeros(1, dtype=np.int64),
+    gap_rows=np.zeros(1, dtype=np.int64),
+    safe_pairs=np.zeros((1, 1), dtype=np.uint8),
+)

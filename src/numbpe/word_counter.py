@@ -6,7 +6,7 @@ import numpy as np
 
 from numbpe.chunks import Chunk
 from numbpe.errors import BudgetError
-from numbpe.named_patterns import NAMED_PATTERNS
+from numbpe.named_patterns import GPT2_FORMS
 from numbpe.patterns import Pattern
 from numbpe.sizes import format_nbytes
 from numbpe.spilling import SpilledRuns
@@ -28,9 +28,6 @@ FIRST_ARENA_NBYTES = 1 << 16
 ENDS_PER_CALL = 1024
 ROW_NBYTES = 8 * ROW_WIDTH
 
-_GPT2_SOURCES = (NAMED_PATTERNS["gpt2"], NAMED_PATTERNS["r50k"])
-"""Two forms of one pattern that the scanner by masks knows."""
-
 
 class WordCounter:
     """One thread's table, and what it needs to count a chunk."""
@@ -48,7 +45,7 @@ class WordCounter:
         self.table = make_word_table(FIRST_SLOTS, FIRST_ARENA_NBYTES)
         self._scanner: Scanner | None = None
         if pattern.automaton is not None:
-            kind = KIND_GPT2 if pattern.sources in _GPT2_SOURCES else KIND_AUTOMATON
+            kind = KIND_GPT2 if pattern.sources in GPT2_FORMS else KIND_AUTOMATON
             self._scanner = Scanner(kind, pattern.automaton)
 
     @property

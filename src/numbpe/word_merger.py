@@ -35,7 +35,10 @@ class WordMerger:
         )
         # Kernels are compiled for arrays that can be written to; a vocabulary's cannot.
         merge_table_fill(
-            self._table, vocabulary.merge_pairs.copy(), vocabulary.merge_results.copy()
+            self._table,
+            vocabulary.merge_pairs.copy(),
+            vocabulary.merge_results.copy(),
+            np.arange(vocabulary.n_merges, dtype=np.int32),
         )
 
     def merge_word(self, word: bytes) -> TokenIds:

@@ -1,0 +1,159 @@
+"""A vocabulary in the form in which kernels encode with it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbpe.definition import TokenizerDefinition
+from numbpe.recipes import N_BYTES
+from numbpe.vocabulary import Vocabulary
+from numbpe_kernels import encoding as kernel
+from numbpe_kernels.characters import (
+    CHARACTER_PAGE_BITS,
+    EMPTY_PAIR,
+    N_CODE_POINTS,
+    CharacterTable,
+    characters_fill_pairs,
+)
+from numbpe_kernels.ranks import EMPTY_KEY, MergeTable, merge_table_fill
+from numbpe_kernels.token_table import TokenTable, token_table_fill
+
+_PAGE_SIZE = 1 << CHARACTER_PAGE_BITS
+
+
+def build_encoder_model(
+    definition: TokenizerDefinition, *, has_pattern: bool
+) -> kernel.EncoderModel:
+    """Return the tables that the encoding kernels read."""
+    vocabulary, rules = definition.vocabulary, definition.rules
+    over_characters = rules.alphabet == "characters"
+    fallback_ids = np.full(N_BYTES, -1, dtype=np.int32)
+    if rules.byte_fallback:
+        fallback_ids[:] = _find_ids(vocabulary, [b"<0x%02X>" % byte for byte in range(N_BYTES)])
+    numbers = np.zeros(kernel.RULES_SIZE, dtype=np.int64)
+    numbers[kernel.CUT] = _choose_cut(definition, fallback_ids, has_pattern=has_pattern)
+    numbers[kernel.CHARACTERS] = over_characters
+    numbers[kernel.IGNORE_MERGES] = rules.ignore_merges
+    numbers[kernel.BYTE_FALLBACK] = rules.byte_fallback
+    numbers[kernel.UNKNOWN_ID] = -1 if rules.unk_id is None else rules.unk_id
+    numbers[kernel.FUSE_UNKNOWN] = rules.fuse_unk
+    unknown_joins = rules.fuse_unk and bool((fallback_ids < 0).any())
+    return kernel.EncoderModel(
+        merges=_build_merge_table(definition),
+        characters=_build_character_table(
+            vocabulary if over_characters else None, unknown_joins=unknown_joins
+        ),
+        tokens=_build_token_table(vocabulary if rules.ignore_merges else None),
+        fallback_ids=fallback_ids,
+        rules=numbers,
+    )
+
+
+def _find_ids(vocabulary: Vocabulary, contents: list[bytes]) -> list[int]:
+    ids = vocabulary.ordinary_ids
+    return [ids.get(content, -1) for content in contents]
+
+
+def _choose_cut(
+    definition: TokenizerDefinition, fallback_ids: NDArray[np.int32], *, has_pattern: bool
+) -> int:
+    """Return how text becomes words; junctions are only where tokens are made of whole characters."""
+    if has_pattern:
+        return kernel.CUT_BY_PATTERN
+    rules, vocabulary = definition.rules, definition.vocabulary
+    # Merges of the bytes of unknown characters, or a look-up of the whole text, might span a junction.
+    merges_bytes = np.isin(vocabulary.merge_pairs, fallback_ids[fallback_ids >= 0]).any()
+    if rules.alphabet == "bytes" or rules.ignore_merges or merges_bytes:
+        return kernel.CUT_NOWHERE
+    return kernel.CUT_AT_JUNCTIONS
+
+
+def _build_merge_table(definition: TokenizerDefinition) -> MergeTable:
+    vocabulary, rules = definition.vocabulary, definition.rules
+    # Four slots a merge: most look-ups are for pairs that no merge joins.
+    n_slots = 1 << max(4, (4 * vocabulary.n_merges - 1).bit_length())
+    byte_ids = np.full(N_BYTES, -1, dtype=np.int32)
+    if rules.alphabet == "bytes":
+        byte_ids[:] = _find_ids(vocabulary, [bytes([byte]) for byte in range(N_BYTES)])
+    table = MergeTable(
+        keys=np.full(n_slots, EMPTY_KEY, dtype=np.int64),
+        values=np.zeros(n_slots, dtype=np.int64),
+        byte_ids=byte_ids,
+    )
+    # Kernels are compiled for arrays that can be written to; a vocabulary's cannot.
+    results = vocabulary.merge_results.copy()
+    by_result = rules.merge_order == "result"
+    ranks = results if by_result else np.arange(len(results), dtype=np.int32)
+    merge_table_fill(table, vocabulary.merge_pairs.copy(), results, ranks)
+    return table
+
+
+def _build_token_table(vocabulary: Vocabulary | None) -> TokenTable:
+    """Return the table of the ordinary tokens of ``vocabulary``, an empty one for None."""
+    if vocabulary is None:
+        nothing = np.zeros(1, dtype=np.int64)
+        return TokenTable(np.full(2, -1, np.int32), np.zeros(0, dtype=np.uint8), nothing)
+    ids = _list_ordinary_ids(vocabulary)
+    table = TokenTable(
+        slots=np.full(1 << (2 * len(ids) + 1).bit_length(), -1, dtype=np.int32),
+        contents=vocabulary.contents.copy(),
+        offsets=vocabulary.offsets.copy(),
+    )
+    token_table_fill(table, ids)
+    return table
+
+
+def _list_ordinary_ids(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    is_ordinary = np.diff(vocabulary.offsets) > 0
+    is_ordinary[list(vocabulary.special_tokens.values())] = False
+    return np.flatnonzero(is_ordinary)
+
+
+def _build_character_table(vocabulary: Vocabulary | None, *, unknown_joins: bool) -> CharacterTable:
+    """Return the table of a vocabulary over characters, an empty one for None."""
+    page_numbers = np.zeros((N_CODE_POINTS >> CHARACTER_PAGE_BITS) + 1, dtype=np.uint16)
+    pages = np.full(_PAGE_SIZE, -1, dtype=np.int32)
+    keys = np.empty(0, dtype=np.int64)
+    if vocabulary is not None:
+        code_points, ids = _list_characters(vocabulary)
+        used, numbers = np.unique(code_points >> CHARACTER_PAGE_BITS, return_inverse=True)
+        page_numbers[used] = np.arange(1, len(used) + 1)
+        pages = np.full((len(used) + 1) * _PAGE_SIZE, -1, dtype=np.int32)
+        pages[(numbers + 1) * _PAGE_SIZE + code_points % _PAGE_SIZE] = ids
+        keys = _list_joined_pairs(vocabulary)
+    table = CharacterTable(
+        page_numbers=page_numbers,
+        pages=pages,
+        ascii_pairs=np.zeros(1 << 14, dtype=np.uint8),
+        pairs=np.full(1 << (2 * len(keys) + 1).bit_length(), EMPTY_PAIR, dtype=np.int64),
+        unknown_joins=int(unknown_joins),
+    )
+    characters_fill_pairs(table, keys)
+    return table
+
+
+def _list_characters(vocabulary: Vocabulary) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the code points of the tokens that are one character, and their ids."""
+    ids = _list_ordinary_ids(vocabulary)
+    tokens = vocabulary.tokens
+    short = [
+        (token_id, tokens[token_id].decode("utf-8", "surrogateescape"))
+        for token_id in ids.tolist()
+        if len(tokens[token_id]) <= 4
+    ]
+    found = [(ord(text), token_id) for token_id, text in short if len(text) == 1]
+    table = np.array(found, dtype=np.int64).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
+
+
+def _list_joined_pairs(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """Return ``left << 21 | right`` of the characters that stand together in what merges make."""
+    results = np.unique(vocabulary.merge_results).tolist()
+    tokens = vocabulary.tokens
+    # A line feed between tokens would do, if tokens did not hold line feeds: U+10FFFF is no character.
+    border = "\U0010ffff"
+    joined = border.join(tokens[i].decode("utf-8", "surrogateescape") for i in results)
+    points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    points = points.astype(np.int64)
+    keys = points[:-1] << 21 | points[1:]
+    is_inside = (points[:-1] != ord(border)) & (points[1:] != ord(border))
+    return np.unique(keys[is_inside])

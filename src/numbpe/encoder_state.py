@@ -1,0 +1,111 @@
+"""What one thread of an encoder has of its own: the cache of words, and room for long ones."""
+
+from typing import Final
+
+import numpy as np
+
+from numbpe_kernels import encoding as kernel
+from numbpe_kernels.ranks import MergeScratch
+from numbpe_kernels.word_table import (
+    ARENA_END,
+    N_WORDS,
+    ROW_WIDTH,
+    make_word_table,
+    word_table_capacity,
+    word_table_rehash,
+)
+
+MAX_CACHE_NBYTES: Final = 64 << 20
+"""Most bytes of a cache; it is emptied when it would grow beyond."""
+
+FIRST_SLOTS: Final = 1 << 14
+_FIRST_ARENA_NBYTES: Final = 4 * kernel.BATCH_NBYTES
+_FIRST_CACHED_IDS: Final = 4 * kernel.BATCH_NBYTES
+_ENDS_A_CALL: Final = 1024
+_KEPT_SCRATCH: Final = 1 << 12
+"""Length of the longest word for which room is kept between texts."""
+
+
+class ThreadState:
+    """The arrays of one thread; used by one thread at a time."""
+
+    def __init__(self, n_levels: int, max_cache_nbytes: int = MAX_CACHE_NBYTES) -> None:
+        self._max_cache_nbytes = max_cache_nbytes
+        self.arrays = kernel.EncoderState(
+            cache=make_word_table(FIRST_SLOTS, _FIRST_ARENA_NBYTES),
+            cached_ids=np.empty(_FIRST_CACHED_IDS, dtype=np.uint32),
+            scratch=make_scratch(_KEPT_SCRATCH),
+            ends=np.empty(_ENDS_A_CALL, dtype=np.int64),
+            level_stops=np.full(n_levels, -1, dtype=np.int64),
+            progress=np.zeros(kernel.PROGRESS_SIZE, dtype=np.int64),
+        )
+
+    @property
+    def cache_nbytes(self) -> int:
+        """Bytes of the cache."""
+        cache = self.arrays.cache
+        return cache.rows.nbytes + cache.arena.nbytes + self.arrays.cached_ids.nbytes
+
+    @property
+    def needed(self) -> int:
+        """The position or the size that the last status speaks of."""
+        return int(self.arrays.progress[kernel.NEEDED])
+
+    def begin(self) -> None:
+        """Make ready for another text; what the cache holds stays."""
+        progress = self.arrays.progress
+        cached_ids_end = progress[kernel.CACHED_IDS_END]
+        progress[:] = 0
+        progress[kernel.POSITION] = -1
+        progress[kernel.CACHED_IDS_END] = cached_ids_end
+        self.arrays.level_stops[:] = -1
+
+    def make_room(self, status: int) -> None:
+        """Do what the kernel returned for: a larger cache or an empty one, or larger scratch."""
+        if status == kernel.SCRATCH_IS_SMALL:
+            self.arrays = self.arrays._replace(scratch=make_scratch(2 * self.needed))
+            return
+        cache, cached_ids = self.arrays.cache, self.arrays.cached_ids
+        rows_are_full = cache.state[N_WORDS] + kernel.BATCH > word_table_capacity(cache)
+        arena_is_full = len(cache.arena) - cache.state[ARENA_END] < kernel.BATCH_NBYTES + 64
+        grown = cache.rows.nbytes if rows_are_full else 0
+        grown += cache.arena.nbytes if arena_is_full else 0
+        ids_are_full = not rows_are_full and not arena_is_full
+        grown += cached_ids.nbytes if ids_are_full else 0
+        if self.cache_nbytes + grown > self._max_cache_nbytes:
+            self._empty_cache()
+            return
+        if rows_are_full:
+            larger = make_word_table(2 * len(cache.rows) // ROW_WIDTH, 0)
+            larger = larger._replace(arena=cache.arena)
+            word_table_rehash(cache.rows, larger)
+            larger.state[:] = cache.state
+            cache = larger
+        if arena_is_full:
+            cache = cache._replace(arena=np.concatenate([cache.arena, np.zeros_like(cache.arena)]))
+        if ids_are_full:
+            cached_ids = np.concatenate([cached_ids, np.zeros_like(cached_ids)])
+        self.arrays = self.arrays._replace(cache=cache, cached_ids=cached_ids)
+
+    def _empty_cache(self) -> None:
+        self.arrays.cache.rows[:] = 0
+        self.arrays.cache.state[:] = 0
+        self.arrays.progress[kernel.CACHED_IDS_END] = 0
+
+    def shrink(self) -> None:
+        """Give back the room that a long word took."""
+        if len(self.arrays.scratch.tokens) > _KEPT_SCRATCH + 1:
+            self.arrays = self.arrays._replace(scratch=make_scratch(_KEPT_SCRATCH))
+
+
+def make_scratch(longest: int) -> MergeScratch:
+    """Return room for merging words of up to ``longest`` bytes."""
+    n_tokens = longest + 1
+    return MergeScratch(
+        tokens=np.empty(n_tokens, dtype=np.int64),
+        pairs=np.empty(n_tokens, dtype=np.int64),
+        next=np.empty(n_tokens, dtype=np.int64),
+        previous=np.empty(n_tokens, dtype=np.int64),
+        heap_values=np.empty(2 * n_tokens, dtype=np.int64),
+        heap_positions=np.empty(2 * n_tokens, dtype=np.int64),
+    )
