@@ -1,13 +1,23 @@
 """Chunks of text: the unit of parallel work, and how one is filled."""
 
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, field
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from numbpe.arrays import TextArray, allocate_text
 from numbpe_kernels.constants import TEXT_PADDING
+from numbpe_kernels.literals import END_OF_DOCUMENT
+
+__all__ = ["CUT", "END_OF_DOCUMENT", "Chunk", "OpenChunk"]
+
+CUT: Final = -1
+"""The mark of a part whose document goes on right behind it."""
+
+
+def _make_no_parts() -> NDArray[np.int64]:
+    return np.empty((0, 3), dtype=np.int64)
 
 
 @dataclass(slots=True)
@@ -18,11 +28,16 @@ class Chunk:
     documents : (n, 2) int64, start and stop of the parts of ``text`` to be split, each on its own:
         none is empty, and both of its ends are ends of pieces.
     n_bytes : bytes of the source that were read for it; over all chunks they add up to the source.
+    parts : (p, 3) int64, the same parts with the empty ones, in order, and what stands behind each: the
+        place of a special token in the list that the reader was given, ``CUT`` where the document
+        goes on, ``END_OF_DOCUMENT`` at the end of a file or an item. Parts and special tokens fill
+        the text without a gap.
     """
 
     text: TextArray
     documents: NDArray[np.int64]
     n_bytes: int
+    parts: NDArray[np.int64] = field(default_factory=_make_no_parts)
 
 
 class OpenChunk:
@@ -48,19 +63,19 @@ class OpenChunk:
         """Let a document begin where the text ends."""
         self.valid_stop = self.decided_stop = self.part_start = self.searched_stop = self.filled
 
-    def end_part(self, stop: int, next_start: int) -> None:
-        """Let the open part end at ``stop``, and the next one begin at ``next_start``."""
-        if stop > self.part_start:
-            self.parts.append(np.array([[self.part_start, stop]], dtype=np.int64))
-        self.part_start = next_start
+    def end_part(self, stop: int, mark: int) -> None:
+        """Let the open part end at ``stop``, ``CUT`` or at the ``END_OF_DOCUMENT``."""
+        self.parts.append(np.array([[self.part_start, stop, mark]], dtype=np.int64))
+        self.part_start = stop
 
     def add_matches(self, matches: NDArray[np.int64]) -> None:
-        """End a part at each of the special tokens found; (n, 3) rows of start, stop, index."""
-        parts = np.empty((len(matches), 2), dtype=np.int64)
+        """End a part at each of the special tokens found; (n, 3) rows of start, stop, place."""
+        parts = np.empty((len(matches), 3), dtype=np.int64)
         parts[0, 0] = self.part_start
         parts[1:, 0] = matches[:-1, 1]
         parts[:, 1] = matches[:, 0]
-        self.parts.append(parts[parts[:, 0] < parts[:, 1]])
+        parts[:, 2] = matches[:, 2]
+        self.parts.append(parts)
         self.part_start = int(matches[-1, 1])
 
     def carry_over(self, other: Self, start: int) -> None:
@@ -81,5 +96,6 @@ class OpenChunk:
 
     def finish(self) -> Chunk:
         """Return what was found so far as a chunk; the open part is not in it."""
-        documents = np.concatenate(self.parts) if self.parts else np.empty((0, 2), dtype=np.int64)
-        return Chunk(self.text, documents, self.n_bytes)
+        parts = np.concatenate(self.parts) if self.parts else _make_no_parts()
+        documents = np.ascontiguousarray(parts[parts[:, 0] < parts[:, 1], :2])
+        return Chunk(self.text, documents, self.n_bytes, parts)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe.arrays import TextArray, allocate_text
-from numbpe.chunks import Chunk, OpenChunk
+from numbpe.chunks import CUT, END_OF_DOCUMENT, Chunk, OpenChunk
 from numbpe.errors import ArgumentError, DataError, InvalidTextError, shorten_value
 from numbpe.literals import build_literals
 from numbpe.sources import Batch, Source, Stream, resolve_source
@@ -46,7 +46,7 @@ class ChunkReader(Iterator[Chunk]):
     """Iterate over the chunks of a source.
 
     The chunks, each part split on its own, give the pieces of the whole documents, for any size of
-    chunk. Special tokens are found as literal text, leftmost and longest, and belong to no part; a
+    chunk; ``Chunk.parts`` tell what stood between the parts. Special tokens are found as literal text, leftmost and longest, and belong to no part; a
     special token does not run over the end of a file or an item. Line ends, NUL and a leading byte
     order mark are text like any other.
 
@@ -92,7 +92,7 @@ class ChunkReader(Iterator[Chunk]):
         self._chunk_nbytes = chunk_nbytes
         self._on_bytes = on_bytes
         self._matches = np.empty((_MATCHES_A_CALL, 3), dtype=np.int64)
-        self._parts = np.empty((_MATCHES_A_CALL, 2), dtype=np.int64)
+        self._parts = np.empty((_MATCHES_A_CALL, 3), dtype=np.int64)
         self._free_texts: deque[TextArray] = deque()
         self._n_read = 0
         self._open = self._begin_chunk(0)
@@ -124,7 +124,7 @@ class ChunkReader(Iterator[Chunk]):
     def recycle(self, chunk: Chunk) -> None:
         """Give back the memory of a chunk that is no longer used. Any thread may call this."""
         if len(chunk.text) == self._chunk_nbytes + TEXT_PADDING:
-            self._parts = np.empty((_MATCHES_A_CALL, 2), dtype=np.int64)
+            self._parts = np.empty((_MATCHES_A_CALL, 3), dtype=np.int64)
         self._free_texts.append(chunk.text)
 
     def _read_chunks(self) -> Generator[Chunk, None, None]:
@@ -136,7 +136,7 @@ class ChunkReader(Iterator[Chunk]):
                 yield from self._add_stream(document)
         if self._n_read == 0:
             raise DataError(f"nothing to read: {self._source.description} holds no text")
-        if self._open.filled or self._open.n_bytes:
+        if self._open.filled or self._open.n_bytes or self._open.parts:
             yield self._open.finish()
 
     def _begin_chunk(self, n_carried: int) -> OpenChunk:
@@ -172,7 +172,7 @@ class ChunkReader(Iterator[Chunk]):
                 yield chunk
             ended = self._read_once(stream)
             self._find_special_tokens(ended)
-        self._open.end_part(self._open.filled, self._open.filled)
+        self._open.end_part(self._open.filled, END_OF_DOCUMENT)
 
     def _make_room(self) -> Chunk | None:
         """Leave room to read into: cut the text if it fills the chunk, else let the chunk grow."""
@@ -181,7 +181,7 @@ class ChunkReader(Iterator[Chunk]):
             return None
         cut = self._find_safe_cut()
         if cut >= 0:
-            open_.end_part(cut, cut)
+            open_.end_part(cut, CUT)
         if open_.part_start > 0:
             return self._end_chunk(open_.part_start)
         open_.grow()
@@ -252,7 +252,9 @@ class ChunkReader(Iterator[Chunk]):
                 self._matches,
             )
             if n_matches:
-                open_.add_matches(self._matches[:n_matches])
+                matches = self._matches[:n_matches]
+                matches[:, 2] = self._literals.positions[matches[:, 2]]
+                open_.add_matches(matches)
             open_.decided_stop = max(open_.part_start, limit)
             if n_matches == len(self._matches):
                 open_.decided_stop = open_.part_start
@@ -310,14 +312,18 @@ class ChunkReader(Iterator[Chunk]):
 
     def _split_documents(self, documents: NDArray[np.int64]) -> None:
         if not len(self._literals.positions):
-            self._open.parts.append(documents[documents[:, 0] < documents[:, 1]])
+            marks = np.full((len(documents), 1), END_OF_DOCUMENT, dtype=np.int64)
+            self._open.parts.append(np.hstack([documents, marks]))
             return
         progress = np.zeros(2, dtype=np.int64)
         while progress[0] < len(documents):
             n_parts = literals_split(
                 self._literals, self._open.text, documents, progress, self._parts
             )
-            self._open.parts.append(self._parts[:n_parts].copy())
+            parts = self._parts[:n_parts].copy()
+            is_token = parts[:, 2] >= 0
+            parts[is_token, 2] = self._literals.positions[parts[is_token, 2]]
+            self._open.parts.append(parts)
 
 
 def read_chunks(

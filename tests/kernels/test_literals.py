@@ -129,11 +129,17 @@ def test_literals_split__random_documents(
         documents = np.stack([offsets[:-1], offsets[1:]], axis=1).astype(np.int64)
         expected = []
         for item, offset in zip(items, offsets.tolist(), strict=False):
-            borders = [0, *(b for span in find_by_re(strings, item) for b in span), len(item)]
+            spans = [span[:2] for span in find_by_re(strings, item)]
+            borders = [0, *(border for span in spans for border in span), len(item)]
             pairs = zip(borders[::2], borders[1::2], strict=True)
-            expected += [[offset + a, offset + b] for a, b in pairs if a < b]
+            found = [strings.index(item[a:b]) for a, b in spans]
+            marks = [literals.positions.tolist().index(place) for place in found]
+            marks.append(kernels.END_OF_DOCUMENT)
+            expected += [
+                [offset + a, offset + b, mark] for (a, b), mark in zip(pairs, marks, strict=True)
+            ]
         progress = np.zeros(2, dtype=np.int64)
-        parts = np.empty((int(rng.integers(1, 5)), 2), dtype=np.int64)
+        parts = np.empty((int(rng.integers(1, 5)), 3), dtype=np.int64)
         actual = []
         text = copy_text(b"".join(items))
         while progress[0] < len(documents):
