@@ -1,7 +1,8 @@
-"""Leftmost-longest search for a few literal byte strings, such as special tokens.
+"""Leftmost-longest search for literal byte strings, such as special tokens.
 
 At each position the longest literal wins, whatever the order they were given in; matches do not
-overlap, and the search goes on behind the last one.
+overlap, and the search goes on behind the last one. Literals are held as a trie, so that thousands
+of them cost no more than a few: a position costs the length of the longest start of a literal there.
 """
 
 from typing import NamedTuple
@@ -10,33 +11,57 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit
-from numbpe_kernels.memory import count_trailing_zeros, load_u64
+from numbpe_kernels.memory import count_trailing_zeros, load_u64, mask_block
 
-_LOW_BITS = np.uint64(0x0101010101010101)
-_HIGH_BITS = np.uint64(0x8080808080808080)
-_SEVEN_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
+# From so many ranges on, looking up each byte is quicker than comparing 64 bytes with each range.
+_MAX_RANGES = 4
+_NO_FOLD = np.uint8(0)
 
 END_OF_DOCUMENT = -2
 """What stands in the place of a literal's index where a document ends."""
 
 
 class Literals(NamedTuple):
-    """n byte strings, ordered by first byte and among equal ones the longest first.
+    """n byte strings, sorted, and the trie that they make: a node for each of their starts.
 
-    contents    : (sum of lengths + TEXT_PADDING,) uint8
-    offsets     : (n + 1,) int64, string i is ``contents[offsets[i] : offsets[i + 1]]``, not empty
-    buckets     : (257,) int64, those that begin with byte b are ``buckets[b]`` to ``buckets[b+1]-1``
-    positions   : (n,) int64, the place of each in the list that the caller gave
-    first_bytes : (k,) uint8, the distinct first bytes
-    begins      : (256,) uint8, 1 for each of them, else 0
+    Nodes are numbered by length of the start, then in the order of the sorted strings, so that the
+    children of a node lie side by side with their last bytes ascending. There is no root.
+
+    positions   : (n,) int64, the place of each string in the list that the caller gave
+    lengths     : (n,) int64
+    first_nodes : (256,) int64, the node of each first byte, -1 if none begins with it
+    children    : (k + 1,) int64, those of node i are ``children[i]`` to ``children[i + 1] - 1``
+    last_bytes  : (k,) uint8, the last byte of each start
+    ends        : (k,) int64, the string that ends at the node, -1 if none does
+    begins      : (256,) uint8, 1 for each first byte, else 0
+    ranges      : (r, 2) uint8, the first bytes as ranges: the lowest, and the highest less the lowest
     """
 
-    contents: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
-    buckets: NDArray[np.int64]
     positions: NDArray[np.int64]
-    first_bytes: NDArray[np.uint8]
+    lengths: NDArray[np.int64]
+    first_nodes: NDArray[np.int64]
+    children: NDArray[np.int64]
+    last_bytes: NDArray[np.uint8]
+    ends: NDArray[np.int64]
     begins: NDArray[np.uint8]
+    ranges: NDArray[np.uint8]
+
+
+@njit
+def _find_child(literals: Literals, node: int, byte: int) -> int:
+    """Return the node that is one byte longer, -1 if there is none. Reads only; binary search."""
+    low = int(literals.children[node])
+    end = int(literals.children[node + 1])
+    high = end
+    while low < high:
+        middle = (low + high) >> 1
+        if np.int64(literals.last_bytes[middle]) < byte:
+            low = middle + 1
+        else:
+            high = middle
+    if low < end and np.int64(literals.last_bytes[low]) == byte:
+        return low
+    return -1
 
 
 @njit
@@ -45,48 +70,37 @@ def literals_match_at(literals: Literals, text: NDArray[np.uint8], position: int
 
     text : (n,) uint8
     position, stop : int64, 0 <= position < stop <= n; the literal must end at stop or before
-    Reads only. Cost: the lengths of the literals that share the first byte, at worst.
+    Reads only. Cost: the length of the longest start of a literal that stands there.
     """
-    first_byte = np.int64(text[position])
-    bucket_start = int(literals.buckets[first_byte])
-    for candidate in range(bucket_start, int(literals.buckets[first_byte + 1])):
-        offset = int(literals.offsets[candidate])
-        length = int(literals.offsets[candidate + 1]) - offset
-        if position + length > stop:
-            continue
-        n_equal = 1
-        while n_equal < length and literals.contents[offset + n_equal] == text[position + n_equal]:
-            n_equal += 1
-        if n_equal == length:
-            return candidate
-    return -1
+    node = int(literals.first_nodes[np.int64(text[position])])
+    found = -1
+    while node >= 0:
+        literal = int(literals.ends[node])
+        if literal >= 0:
+            found = literal
+        position += 1
+        if position >= stop:
+            break
+        node = _find_child(literals, node, np.int64(text[position]))
+    return found
 
 
 @njit
-def _skip_to_byte(text: NDArray[np.uint8], byte: np.uint64, start: int, stop: int) -> int:
-    """Return the position of the first ``byte`` at start or after; stop or more if there is none.
+def _skip_by_ranges(
+    text: NDArray[np.uint8], ranges: NDArray[np.uint8], start: int, stop: int
+) -> int:
+    """Return the position of the first byte at start or after that lies in one of the ranges.
 
-    Reads up to 32 bytes past stop. Cost: 32 bytes a step.
+    It is stop or more if there is none. Reads up to 63 bytes past stop. Cost: 64 bytes a step.
     """
-    pattern = byte * _LOW_BITS
     position = start
     while position < stop:
-        # Bytes equal to the wanted one become zero; adding 0x7F to the low 7 bits of a byte sets its
-        # high bit unless they are zero, and nothing carries over to the next byte.
-        x0 = load_u64(text, position) ^ pattern
-        x1 = load_u64(text, position + 8) ^ pattern
-        x2 = load_u64(text, position + 16) ^ pattern
-        x3 = load_u64(text, position + 24) ^ pattern
-        z0 = ~(((x0 & _SEVEN_BITS) + _SEVEN_BITS) | x0)
-        z1 = ~(((x1 & _SEVEN_BITS) + _SEVEN_BITS) | x1)
-        z2 = ~(((x2 & _SEVEN_BITS) + _SEVEN_BITS) | x2)
-        z3 = ~(((x3 & _SEVEN_BITS) + _SEVEN_BITS) | x3)
-        if (z0 | z1 | z2 | z3) & _HIGH_BITS != np.uint64(0):
-            for zeros in (z0, z1, z2, z3):
-                if zeros & _HIGH_BITS != np.uint64(0):
-                    return position + (count_trailing_zeros(zeros & _HIGH_BITS) >> 3)
-                position += 8
-        position += 32
+        found = np.uint64(0)
+        for i in range(len(ranges)):
+            found |= mask_block(text, position, _NO_FOLD, ranges[i, 0], ranges[i, 1])
+        if found != np.uint64(0):
+            return position + count_trailing_zeros(found)
+        position += 64
     return position
 
 
@@ -130,11 +144,11 @@ def literals_skip(literals: Literals, text: NDArray[np.uint8], start: int, stop:
     start, stop : int64, 0 <= start <= stop <= n
     Returns stop if there is none, or no literal at all. Reads only.
     """
-    n_first_bytes = len(literals.first_bytes)
-    if n_first_bytes == 0:
+    n_ranges = len(literals.ranges)
+    if n_ranges == 0:
         return stop
-    if n_first_bytes == 1:
-        found = _skip_to_byte(text, np.uint64(literals.first_bytes[0]), start, stop)
+    if n_ranges <= _MAX_RANGES:
+        found = _skip_by_ranges(text, literals.ranges, start, stop)
     else:
         found = _skip_by_table(text, literals.begins, start, stop)
     return min(found, stop)
@@ -169,7 +183,7 @@ def literals_find(
             position += 1
             continue
         matches_out[n_matches, 0] = position
-        position += int(literals.offsets[literal + 1] - literals.offsets[literal])
+        position += int(literals.lengths[literal])
         matches_out[n_matches, 1] = position
         matches_out[n_matches, 2] = literal
         n_matches += 1
@@ -210,8 +224,7 @@ def literals_split(
         parts_out[n_parts, 1] = position
         if literal >= 0:
             parts_out[n_parts, 2] = literal
-            length = literals.offsets[literal + 1] - literals.offsets[literal]
-            progress[1] = position + length - document_start
+            progress[1] = position + literals.lengths[literal] - document_start
         else:
             parts_out[n_parts, 2] = END_OF_DOCUMENT
             progress[0] += 1

@@ -148,16 +148,41 @@ def test_literals_split__random_documents(
         assert actual == expected
 
 
-def test_build_literals__groups_by_first_byte_and_sorts_the_longest_first() -> None:
-    """Truth: hand-computed."""
-    literals = build_literals([b"<a", b"b", b"<a>", b"<"])
-    assert bytes(literals.contents[: literals.offsets[-1]]) == b"<a><a<b"
-    assert literals.positions.tolist() == [2, 0, 3, 1]
-    assert literals.offsets.tolist() == [0, 3, 5, 6, 7]
-    assert literals.first_bytes.tolist() == [ord("<"), ord("b")]
-    assert literals.buckets[[ord("<"), ord("<") + 1, ord("b"), ord("b") + 1]].tolist() == [
-        0,
-        3,
-        3,
-        4,
-    ]
+def test_literals_match_at__thousands_of_literals_with_one_start() -> None:
+    """Truth: a dictionary, asked for every start of the text from the longest on."""
+    strings = [b"<unused%d>" % i for i in range(3000)] + [b"\n" * i for i in range(2, 32)]
+    strings += [b"<unused", b"<", b"<unused1", b"\xe2\x96\x81" * 3]
+    literals = build_literals(strings)
+    places = {string: place for place, string in enumerate(strings)}
+    data = b"<unused12><unused3000><unused7<\n\n\n" + b"\n" * 40 + b"\xe2\x96\x81" * 4
+    text = copy_text(data)
+    for stop in (len(data), len(data) - 1, 30, 5):
+        for position in range(stop):
+            longest = (data[position:end] for end in range(stop, position, -1))
+            expected = next((places[start] for start in longest if start in places), -1)
+            found = kernels.literals_match_at(literals, text, position, stop)
+            assert (literals.positions[found] if found >= 0 else -1) == expected
+
+
+def test_literals_skip__finds_the_first_byte_among_few_ranges_and_many() -> None:
+    """Truth: a loop over the bytes."""
+    for firsts in (b"\t\n<[", b"abcdxy", b"\x00\x01\x02", b"\xff", bytes(range(0, 256, 17))):
+        literals = build_literals([bytes([first, 0]) for first in firsts])
+        data = bytes(range(255, -1, -1)) + b"~" * 70
+        text = copy_text(data + firsts[:1])
+        for start in range(0, len(data), 3):
+            expected = next((i for i in range(start, len(data)) if data[i] in firsts), len(data))
+            assert kernels.literals_skip(literals, text, start, len(data)) == expected
+
+
+def test_build_literals__numbers_starts_by_length_and_order() -> None:
+    """Truth: hand-computed: starts <, b, then <a and <b, then <a>; strings <, <a, <a>, <b, b."""
+    literals = build_literals([b"<a", b"b", b"<a>", b"<", b"<b", b"b"])
+    assert literals.positions.tolist() == [3, 0, 2, 4, 1]
+    assert literals.lengths.tolist() == [1, 2, 3, 2, 1]
+    assert bytes(literals.last_bytes) == b"<bab>"
+    assert literals.children.tolist() == [2, 4, 4, 5, 5, 5]
+    assert literals.ends.tolist() == [0, 4, 1, 3, 2]
+    assert literals.first_nodes[[ord("<"), ord("b"), ord("a")]].tolist() == [0, 1, -1]
+    assert literals.ranges.tolist() == [[ord("<"), 0], [ord("b"), 0]]
+    assert build_literals([b"\t", b"\n", b"\xff", b"\x0b"]).ranges.tolist() == [[9, 2], [255, 0]]
