@@ -11,10 +11,12 @@ __version__ = "0.1.0"
 __all__ = [
     "BudgetError",
     "DataError",
+    "FormatError",
     "NumbpeError",
     "Tokenizer",
     "WordCounts",
     "count_words",
+    "load",
     "train",
     "train_bpe",
 ]
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from numbpe.counting import count_words as count_words
     from numbpe.errors import BudgetError as BudgetError
     from numbpe.errors import DataError as DataError
+    from numbpe.errors import FormatError as FormatError
     from numbpe.errors import NumbpeError as NumbpeError
+    from numbpe.loading import load as load
     from numbpe.tokenizer import Tokenizer as Tokenizer
     from numbpe.training import train as train
     from numbpe.training import train_bpe as train_bpe
@@ -32,10 +36,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "BudgetError": "errors",
     "DataError": "errors",
+    "FormatError": "errors",
     "NumbpeError": "errors",
     "Tokenizer": "tokenizer",
     "WordCounts": "counting",
     "count_words": "counting",
+    "load": "loading",
     "train": "training",
     "train_bpe": "training",
 }

@@ -6,18 +6,18 @@ token has an id of its own. Ordinary text then always becomes the ordinary id, a
 taken as the special token always becomes the special id. ``to_dict`` shows such a spelling twice.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
 from operator import index
 from types import MappingProxyType
-from typing import Final, Protocol, Self, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbpe.arrays import Offsets, Tokens, join_byte_strings
+from numbpe.arrays import Offsets, TextArray, Tokens, join_byte_strings
 from numbpe.errors import ArgumentError, DataError, shorten_value
 from numbpe.recipes import N_BYTES, Recipe, get_recipe
 from numbpe.special_tokens import (
@@ -25,9 +25,14 @@ from numbpe.special_tokens import (
     check_special_tokens,
     encode_special_token,
 )
-
-MAX_TOKEN_ID: Final = (1 << 24) - 1
-"""Greatest token id that is accepted: tables are as long as the greatest id, not the size."""
+from numbpe.vocabulary_checks import (
+    check_arrays,
+    check_merge,
+    index_ordinary_tokens,
+    list_tokens,
+    place_special_tokens,
+    spell_symbols,
+)
 
 
 class PatternLike(Protocol):
@@ -95,7 +100,7 @@ class Vocabulary:
         recipe = get_recipe(recipe) if isinstance(recipe, str) else recipe
         names = check_special_tokens(special_tokens)
         symbols = np.asarray(merge_symbols, dtype=np.int32).reshape(-1, 2)
-        symbol_contents = _spell_symbols(symbols)
+        symbol_contents = spell_symbols(symbols)
         sizes = {"n_merges": len(symbols), "n_special_tokens": len(names)}
         symbol_ids = recipe.number_symbols(**sizes)
         first_special_id = recipe.first_ids(**sizes)["special_tokens"]
@@ -129,11 +134,11 @@ class Vocabulary:
 
         Example: ``from_tokens({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")])``.
         """
-        token_list = _list_tokens(tokens)
-        merge_list = [_check_merge(rank, merge) for rank, merge in enumerate(merges)]
+        token_list = list_tokens(tokens)
+        merge_list = [check_merge(rank, merge) for rank, merge in enumerate(merges)]
         special_ids = assign_special_token_ids(token_list, merge_list, special_tokens)
-        _place_special_tokens(token_list, special_ids)
-        ordinary_ids = _index_ordinary_tokens(token_list, special_ids)
+        place_special_tokens(token_list, special_ids)
+        ordinary_ids = index_ordinary_tokens(token_list, special_ids)
         pairs = np.zeros((len(merge_list), 2), dtype=np.int32)
         results = np.zeros(len(merge_list), dtype=np.int32)
         for rank, (left, right) in enumerate(merge_list):
@@ -146,6 +151,29 @@ class Vocabulary:
             pairs[rank] = ordinary_ids[left], ordinary_ids[right]
             results[rank] = ordinary_ids[left + right]
         return cls._from_parts(token_list, pairs, results, special_ids, pattern, None)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        contents: TextArray,
+        offsets: Offsets,
+        merge_pairs: Tokens,
+        merge_results: Tokens,
+        *,
+        special_tokens: Mapping[str, int],
+        pattern: PatternSource,
+    ) -> Self:
+        """Return the vocabulary that these arrays are, as a reader of a large file makes them.
+
+        The arrays are kept, not copied. That no two ordinary tokens have the same bytes, and that
+        a merge makes what its parts joined are, is for the caller to see to; only lengths are
+        looked at. Raises DataError for arrays that contradict each other.
+        """
+        check_arrays(offsets, merge_pairs, merge_results, special_tokens)
+        name, sources = _describe_pattern(pattern)
+        return cls(
+            contents, offsets, merge_pairs, merge_results, special_tokens, sources, name, None
+        )
 
     @classmethod
     def _from_parts(
@@ -203,7 +231,7 @@ class Vocabulary:
     @cached_property
     def ordinary_ids(self) -> Mapping[bytes, int]:
         """The id of every ordinary token by its bytes."""
-        return MappingProxyType(_index_ordinary_tokens(list(self.tokens), self.special_tokens))
+        return MappingProxyType(index_ordinary_tokens(list(self.tokens), self.special_tokens))
 
     @property
     def merges(self) -> list[tuple[bytes, bytes]]:
@@ -290,104 +318,3 @@ def _describe_pattern(pattern: PatternSource) -> tuple[str | None, tuple[str, ..
 
         pattern = compile_pattern(pattern)
     return pattern.name, tuple(pattern.sources)
-
-
-def _spell_symbols(merge_symbols: Tokens) -> list[bytes]:
-    """Return the bytes of every symbol; DataError if the merges cannot come from training."""
-    limits = np.arange(N_BYTES, N_BYTES + len(merge_symbols))
-    wrong = (merge_symbols.min(axis=1, initial=0) < 0) | (
-        merge_symbols.max(axis=1, initial=0) >= limits
-    )
-    if wrong.any():
-        rank = int(wrong.argmax())
-        left, right = merge_symbols[rank].tolist()
-        raise DataError(
-            f"merge {rank} joins the symbols {left} and {right}; "
-            f"only 0 to {N_BYTES + rank - 1} exist before it"
-        )
-    contents = [bytes([byte]) for byte in range(N_BYTES)]
-    for left, right in merge_symbols.tolist():
-        contents.append(contents[left] + contents[right])
-    if len(set(contents)) < len(contents):
-        seen: set[bytes] = set()
-        for symbol, content in enumerate(contents):
-            if content in seen:
-                raise DataError(
-                    f"merge {symbol - N_BYTES} makes {shorten_value(content)}, "
-                    "which an earlier merge has made"
-                )
-            seen.add(content)
-    return contents
-
-
-def _list_tokens(tokens: Mapping[int, bytes]) -> list[bytes]:
-    """Return the tokens in a list by id, holes empty; DataError for a bad id or no bytes."""
-    for token_id, content in tokens.items():
-        _check_token_id(token_id, content)
-        if not isinstance(content, bytes) or not content:
-            raise DataError(
-                f"token {token_id} must be one or more bytes, not {shorten_value(content)}"
-            )
-    listed = [b""] * (max(map(index, tokens), default=-1) + 1)
-    for token_id, content in tokens.items():
-        listed[index(token_id)] = content
-    return listed
-
-
-def _check_token_id(token_id: object, content: object) -> None:
-    is_integer = isinstance(token_id, (int, np.integer)) and not isinstance(token_id, bool)
-    if not is_integer or not 0 <= index(token_id) <= MAX_TOKEN_ID:  # type: ignore[arg-type]
-        raise DataError(
-            f"the token {shorten_value(content)} has the id {shorten_value(token_id)}; "
-            f"ids are integers from 0 to {MAX_TOKEN_ID:,}"
-        )
-
-
-def _check_merge(rank: int, merge: object) -> tuple[bytes, bytes]:
-    match merge:
-        case (bytes(left), bytes(right)) if left and right:
-            return left, right
-    raise DataError(f"merge {rank} must be two byte strings, not {shorten_value(merge)}")
-
-
-def _place_special_tokens(tokens: list[bytes], special_ids: Mapping[str, int]) -> None:
-    """Write the special tokens into the list ``tokens``, which grows where it must."""
-    names_by_id: dict[int, str] = {}
-    for name, token_id in special_ids.items():
-        content = encode_special_token(name)
-        _check_token_id(token_id, content)
-        if token_id in names_by_id:
-            raise DataError(
-                f"the special tokens {shorten_value(names_by_id[token_id])} and "
-                f"{shorten_value(name)} have one id, {token_id}; give each its own"
-            )
-        names_by_id[token_id] = name
-        tokens.extend([b""] * (token_id + 1 - len(tokens)))
-        if tokens[token_id] not in (b"", content):
-            raise DataError(
-                f"the special token {shorten_value(name)} cannot have the id {token_id}: "
-                f"that is the token {shorten_value(tokens[token_id])}"
-            )
-        tokens[token_id] = content
-
-
-def _index_ordinary_tokens(
-    tokens: list[bytes], special_tokens: Mapping[str, int]
-) -> dict[bytes, int]:
-    """Return the ids of the ordinary tokens by bytes; DataError if two have the same bytes."""
-    special_ids = set(special_tokens.values())
-    ids: dict[bytes, int] = {}
-    for token_id, content in _enumerate_used(tokens):
-        if token_id in special_ids:
-            continue
-        if content in ids:
-            raise DataError(
-                f"the tokens {ids[content]} and {token_id} are both {shorten_value(content)}; "
-                "if one of them is a special token, name it with its id in special_tokens"
-            )
-        ids[content] = token_id
-    return ids
-
-
-def _enumerate_used(tokens: list[bytes]) -> Iterator[tuple[int, bytes]]:
-    return ((token_id, content) for token_id, content in enumerate(tokens) if content)

@@ -44,7 +44,7 @@ def translate_pattern(source: str) -> str:
 
     Example: ``translate_pattern(r"\d{1,3}+|\s++$")`` is ``r"(?>\d{1,3})|\s++\z"``.
     """
-    translator = _Translator(source)
+    translator = PatternTranslator(source)
     try:
         node = parse_pattern(source, load_unicode_tables())
     except UnsupportedPatternError as error:
@@ -67,8 +67,10 @@ def _list_fold_beginnings() -> frozenset[str]:
     )
 
 
-class _Translator:
+class PatternTranslator:
     """One walk over a valid pattern, which copies it and rewrites what reads otherwise."""
+
+    end_of_text = r"\z"
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -121,7 +123,7 @@ class _Translator:
             return self.translate_escape(in_class=False)
         self.position += 1
         if letter == "$":
-            return r"\z"
+            return self.end_of_text
         if letter == ".":
             return letter
         if letter == "{":
