@@ -32,7 +32,8 @@ class CharacterTable(NamedTuple):
     page_numbers : (N_CODE_POINTS / 256 + 1,) uint16
     pages : (n pages * 256,) int32: code point c has the token
         ``pages[page_numbers[c >> 8] << 8 | c & 255]``, -1 for none
-    ascii_pairs : (128 * 128,) uint8: 1 at ``left << 7 | right`` if both stand together
+    ascii_pairs : (128 * 128,) uint8: 1 at ``left << 7 | right`` if both stand together, or
+        unknown_joins is 1 and neither has a token
     pairs : (m,) int64: open addressing, m a power of two, at least half of it EMPTY_PAIR;
         ``left << 21 | right`` of all pairs that stand together
     unknown_joins : int64: 1 if two characters without tokens may become one token, else 0

@@ -225,6 +225,37 @@ def encoder_remember(state: EncoderState, row: np.uint64, n_tokens: int) -> None
 
 
 @njit
+def encoder_learn_word(
+    model: EncoderModel,
+    state: EncoderState,
+    text: NDArray[np.uint8],
+    start: int,
+    stop: int,
+    i: np.uint64,
+    row: np.uint64,
+) -> int:
+    """Write the ids of a word that the cache lacks into scratch.tokens; return how many, int64.
+
+    text : (>= stop + TEXT_PADDING,) uint8; start < stop, int64
+    i, row : uint64, the word's place in its batch and the free row for it
+    Writes scratch, and the cache if the word is not too long. Returns a status, negated, where it
+    cannot go on: -SCRATCH_IS_SMALL or -NO_TOKEN.
+    """
+    length = stop - start
+    if length >= state.scratch.tokens.shape[0]:
+        state.progress[NEEDED] = length
+        return -SCRATCH_IS_SMALL
+    n_tokens = encoder_merge_word(model, state.scratch, text, start, stop)
+    if n_tokens < 0:
+        state.progress[NEEDED] = -1 - n_tokens
+        return -NO_TOKEN
+    if length <= MAX_CACHED_NBYTES:
+        word_table_enter(state.cache, text, start, i, row, _ZERO)
+        encoder_remember(state, row, n_tokens)
+    return n_tokens
+
+
+@njit
 def encoder_encode_words(
     model: EncoderModel,
     state: EncoderState,
@@ -257,21 +288,12 @@ def encoder_encode_words(
             end = ends[done + i]
             row = word_table_probe(cache, text, place, np.uint64(i))
             if rows[row + HIGH] == _ZERO:
-                # A new word.
-                length = end - place
-                if length >= scratch.tokens.shape[0]:
-                    progress[NEEDED] = length
-                    return SCRATCH_IS_SMALL
-                n_tokens = encoder_merge_word(model, scratch, text, place, end)
+                n_tokens = encoder_learn_word(model, state, text, place, end, np.uint64(i), row)
                 if n_tokens < 0:
-                    progress[NEEDED] = -1 - n_tokens
-                    return NO_TOKEN
+                    return -n_tokens
                 for j in range(n_tokens):
                     ids_out[n_ids + j] = np.uint32(scratch.tokens[j])
                 n_ids += n_tokens
-                if length <= MAX_CACHED_NBYTES:
-                    word_table_enter(cache, text, place, np.uint64(i), row, _ZERO)
-                    encoder_remember(state, row, n_tokens)
             else:
                 first, last = rows[row + COUNT], rows[row + PLACE]
                 n_inline = np.int64(last >> _HALF)

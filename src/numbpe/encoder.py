@@ -5,16 +5,17 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe.arrays import Offsets, TextArray, TokenIds
+from numbpe.arrays import Offsets, TextArray, TokenIds, copy_text
 from numbpe.definition import TokenizerDefinition
 from numbpe.encoder_model import build_encoder_model
-from numbpe.encoder_state import ThreadState
+from numbpe.encoder_state import SHORT_NBYTES, ThreadState
 from numbpe.errors import DataError, shorten_value
 from numbpe.named_patterns import GPT2_FORMS
 from numbpe.patterns import Pattern
 from numbpe_kernels import encoding as kernel
 from numbpe_kernels.automaton import PAGE_SIZE, Automaton, automaton_find_cut
 from numbpe_kernels.characters import characters_decode, characters_find_cut
+from numbpe_kernels.encoder_views import encoder_run
 from numbpe_kernels.scanner import KIND_AUTOMATON, KIND_GPT2, Scanner
 
 
@@ -50,37 +51,59 @@ class Encoder:
             return values, offsets[first_pieces]
         return self._encode(text, parts)
 
+    def encode_text(self, content: bytes) -> TokenIds:
+        """Return the ids of one text without added tokens, quickly if it is short."""
+        n_bytes = len(content)
+        if n_bytes > SHORT_NBYTES or self._cuts_slowly:
+            parts = np.array([[0, n_bytes, -1]], dtype=np.int64)
+            return self.encode_parts(copy_text(content), parts)[0]
+        state = self._borrow_state()
+        try:
+            # Arrays that are there already: making new ones takes as long as encoding does.
+            state.text_view[:n_bytes] = content
+            state.part[0, 1] = n_bytes
+            state.begin()
+            self._run(state, state.text, state.part, state.ids, state.offsets)
+            return state.ids[: state.offsets[1]].copy()
+        finally:
+            self._return_state(state)
+
     def _encode(self, text: TextArray, parts: NDArray[np.int64]) -> tuple[TokenIds, Offsets]:
         n_parts = len(parts)
-        n_bytes = int((parts[:, 1] - parts[:, 0]).sum()) if n_parts != 1 else len(text)
+        n_bytes = int((parts[:, 1] - parts[:, 0]).sum())
         ids = np.empty(n_bytes + n_parts + kernel.ID_SLACK, dtype=np.uint32)
         offsets = np.zeros(n_parts + 1, dtype=np.int64)
         state = self._borrow_state()
         try:
             state.begin()
-            arrays = state.arrays
-            while status := kernel.encode_parts(
-                self._scanner, self._model, arrays, text, parts, ids, offsets
-            ):
-                if status == kernel.NO_TOKEN:
-                    raise self._describe_missing_token(text, state.needed, parts)
-                state.make_room(status)
-                arrays = state.arrays
+            self._run(state, text, parts, ids, offsets)
         finally:
             self._return_state(state)
-        n_ids = int(offsets[-1])
         # What is not used must not stay allocated: most texts have far fewer ids than bytes.
-        return ids[:n_ids].copy(), offsets
+        return ids[: int(offsets[-1])].copy(), offsets
+
+    def _run(
+        self,
+        state: ThreadState,
+        text: TextArray,
+        parts: NDArray[np.int64],
+        ids: TokenIds,
+        offsets: Offsets,
+    ) -> None:
+        while status := encoder_run(state.descriptor, text, parts, ids, offsets):
+            if status == kernel.NO_TOKEN:
+                raise self._describe_missing_token(text, state.needed, parts)
+            state.make_room(status)
 
     def _borrow_state(self) -> ThreadState:
         try:
             return self._idle_states.pop()
         except IndexError:
-            n_levels = 1 if self._automaton is None else len(self._automaton.start_rows)
-            return ThreadState(n_levels)
+            return ThreadState(self._scanner, self._model)
 
     def _return_state(self, state: ThreadState) -> None:
-        state.shrink()
+        if state.is_large:
+            state.shrink()
         self._idle_states.append(state)
 
     def _cut_slowly(

@@ -128,6 +128,10 @@ def _build_character_table(vocabulary: Vocabulary | None, *, unknown_joins: bool
         unknown_joins=int(unknown_joins),
     )
     characters_fill_pairs(table, keys)
+    if unknown_joins:
+        ascii_ids = pages[(int(page_numbers[0]) * _PAGE_SIZE) + np.arange(128)]
+        unknown = np.flatnonzero(ascii_ids < 0)
+        table.ascii_pairs[(unknown[:, None] << 7 | unknown[None, :]).ravel()] = 1
     return table
 
 

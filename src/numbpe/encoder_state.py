@@ -1,11 +1,14 @@
 """What one thread of an encoder has of its own: the cache of words, and room for long ones."""
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import numpy as np
 
+from numbpe.arrays import allocate_text
 from numbpe_kernels import encoding as kernel
 from numbpe_kernels.ranks import MergeScratch
+from numbpe_kernels.scanner import Scanner
 from numbpe_kernels.word_table import (
     ARENA_END,
     N_WORDS,
@@ -22,6 +25,12 @@ FIRST_SLOTS: Final = 1 << 14
 _FIRST_ARENA_NBYTES: Final = 4 * kernel.BATCH_NBYTES
 _FIRST_CACHED_IDS: Final = 4 * kernel.BATCH_NBYTES
 _ENDS_A_CALL: Final = 1024
+SHORT_NBYTES: Final = 1 << 12
+"""Longest text that is encoded in the arrays that a thread keeps."""
+
+_BEGINNING: Final = np.array([0, -1, 0, 0, 0], dtype=np.int64)
+"""The first of ``progress`` before a text is begun: all zeros but for POSITION."""
+
 _KEPT_SCRATCH: Final = 1 << 12
 """Length of the longest word for which room is kept between texts."""
 
@@ -29,9 +38,25 @@ _KEPT_SCRATCH: Final = 1 << 12
 class ThreadState:
     """The arrays of one thread; used by one thread at a time."""
 
-    def __init__(self, n_levels: int, max_cache_nbytes: int = MAX_CACHE_NBYTES) -> None:
-        self._max_cache_nbytes = max_cache_nbytes
-        self.arrays = kernel.EncoderState(
+    def __init__(
+        self,
+        scanner: Scanner,
+        model: kernel.EncoderModel,
+        max_cache_nbytes: int | None = None,
+    ) -> None:
+        self._max_cache_nbytes = max_cache_nbytes or MAX_CACHE_NBYTES
+        self._scanner = scanner
+        self._model = model
+        self._set_arrays(self._make_arrays(len(scanner.automaton.start_rows)))
+        self.text = allocate_text(SHORT_NBYTES)
+        self.text_view = memoryview(self.text.data)
+        self.part = np.array([[0, 0, -1]], dtype=np.int64)
+        self.ids = np.empty(SHORT_NBYTES + 1 + kernel.ID_SLACK, dtype=np.uint32)
+        self.offsets = np.zeros(2, dtype=np.int64)
+
+    @staticmethod
+    def _make_arrays(n_levels: int) -> kernel.EncoderState:
+        return kernel.EncoderState(
             cache=make_word_table(FIRST_SLOTS, _FIRST_ARENA_NBYTES),
             cached_ids=np.empty(_FIRST_CACHED_IDS, dtype=np.uint32),
             scratch=make_scratch(_KEPT_SCRATCH),
@@ -39,6 +64,17 @@ class ThreadState:
             level_stops=np.full(n_levels, -1, dtype=np.int64),
             progress=np.zeros(kernel.PROGRESS_SIZE, dtype=np.int64),
         )
+
+    def _set_arrays(self, arrays: kernel.EncoderState) -> None:
+        """Take ``arrays``, and describe them and what they are used with for the kernel."""
+        self.arrays = arrays
+        numbers = list(_iterate_numbers((self._scanner, self._model, arrays)))
+        self.descriptor = np.array(numbers, dtype=np.int64)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there is room for a word that is longer than what is kept."""
+        return len(self.arrays.scratch.tokens) > _KEPT_SCRATCH + 1
 
     @property
     def cache_nbytes(self) -> int:
@@ -53,17 +89,13 @@ class ThreadState:
 
     def begin(self) -> None:
         """Make ready for another text; what the cache holds stays."""
-        progress = self.arrays.progress
-        cached_ids_end = progress[kernel.CACHED_IDS_END]
-        progress[:] = 0
-        progress[kernel.POSITION] = -1
-        progress[kernel.CACHED_IDS_END] = cached_ids_end
-        self.arrays.level_stops[:] = -1
+        self.arrays.progress[: kernel.CACHED_IDS_END] = _BEGINNING
+        self.arrays.level_stops.fill(-1)
 
     def make_room(self, status: int) -> None:
         """Do what the kernel returned for: a larger cache or an empty one, or larger scratch."""
         if status == kernel.SCRATCH_IS_SMALL:
-            self.arrays = self.arrays._replace(scratch=make_scratch(2 * self.needed))
+            self._set_arrays(self.arrays._replace(scratch=make_scratch(2 * self.needed)))
             return
         cache, cached_ids = self.arrays.cache, self.arrays.cached_ids
         rows_are_full = cache.state[N_WORDS] + kernel.BATCH > word_table_capacity(cache)
@@ -85,7 +117,7 @@ class ThreadState:
             cache = cache._replace(arena=np.concatenate([cache.arena, np.zeros_like(cache.arena)]))
         if ids_are_full:
             cached_ids = np.concatenate([cached_ids, np.zeros_like(cached_ids)])
-        self.arrays = self.arrays._replace(cache=cache, cached_ids=cached_ids)
+        self._set_arrays(self.arrays._replace(cache=cache, cached_ids=cached_ids))
 
     def _empty_cache(self) -> None:
         self.arrays.cache.rows[:] = 0
@@ -94,8 +126,7 @@ class ThreadState:
 
     def shrink(self) -> None:
         """Give back the room that a long word took."""
-        if len(self.arrays.scratch.tokens) > _KEPT_SCRATCH + 1:
-            self.arrays = self.arrays._replace(scratch=make_scratch(_KEPT_SCRATCH))
+        self._set_arrays(self.arrays._replace(scratch=make_scratch(_KEPT_SCRATCH)))
 
 
 def make_scratch(longest: int) -> MergeScratch:
@@ -109,3 +140,15 @@ def make_scratch(longest: int) -> MergeScratch:
         heap_values=np.empty(2 * n_tokens, dtype=np.int64),
         heap_positions=np.empty(2 * n_tokens, dtype=np.int64),
     )
+
+
+def _iterate_numbers(structure: Any) -> Iterator[int]:
+    """Yield the numbers of a descriptor; see ``numbpe_kernels.encoder_views``."""
+    for value in structure:
+        if isinstance(value, np.ndarray):
+            yield value.ctypes.data
+            yield from value.shape
+        elif isinstance(value, tuple):
+            yield from _iterate_numbers(value)
+        else:
+            yield int(value)

@@ -166,3 +166,66 @@ def encode_word(word: bytes, merges: Sequence[Merge]) -> list[bytes]:
             break
         tokens[place : place + 2] = [tokens[place] + tokens[place + 1]]
     return tokens
+
+
+def encode_piece(
+    piece: bytes,
+    vocab: Mapping[bytes, int],
+    merges: Sequence[Merge],
+    *,
+    over_characters: bool = False,
+    by_result: bool = False,
+    ignore_merges: bool = False,
+    byte_fallback: bool = False,
+    unk_id: int | None = None,
+    fuse_unk: bool = False,
+) -> list[int]:
+    """Return the ids of one piece by all the rules that a model may have.
+
+    vocab: ids by spelling; over characters, that of a byte token is ``<0x0A>``.
+    Raises ValueError for a byte or a character without a token where no rule helps.
+    """
+    if ignore_merges and piece in vocab:
+        return [vocab[piece]]
+    ids: list[int] = []
+    was_unknown = False
+    for symbol in _list_symbols(piece) if over_characters else [bytes([byte]) for byte in piece]:
+        names = [b"<0x%02X>" % byte for byte in symbol]
+        is_unknown = False
+        if symbol in vocab:
+            ids.append(vocab[symbol])
+        elif byte_fallback and all(name in vocab for name in names):
+            ids += [vocab[name] for name in names]
+        elif unk_id is None:
+            raise ValueError(symbol)
+        else:
+            is_unknown = True
+            if not (was_unknown and fuse_unk):
+                ids.append(unk_id)
+        was_unknown = is_unknown
+    results = [vocab[left + right] for left, right in merges]
+    ranks = results if by_result else range(len(merges))
+    table = {
+        (vocab[left], vocab[right]): (rank, result)
+        for (left, right), rank, result in zip(merges, ranks, results, strict=True)
+    }
+    return _merge_ids(ids, table)
+
+
+def _list_symbols(piece: bytes) -> list[bytes]:
+    """Return the characters of ``piece``, and each byte that belongs to none."""
+    text = piece.decode("utf-8", "surrogateescape")
+    return [character.encode("utf-8", "surrogateescape") for character in text]
+
+
+def _merge_ids(ids: list[int], table: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
+    while True:
+        candidates = [
+            (*table[pair], place)
+            for place, pair in enumerate(itertools.pairwise(ids))
+            if pair in table
+        ]
+        if not candidates:
+            return ids
+        _, result, place = min(candidates, key=lambda candidate: (candidate[0], candidate[2]))
+        ids[place : place + 2] = [result]

@@ -233,7 +233,15 @@ class Tokenizer:
         """
         from numbpe.batch_encoding import encode_batch
 
-        return encode_batch(self, texts, special, add_special_tokens, threads)
+        return encode_batch(
+            self._definition,
+            self._segmenter,
+            self._encoder,
+            texts,
+            special,
+            add_special_tokens,
+            threads,
+        )
 
     def encode_iterable(
         self, texts: Iterable[str | bytes], special: SpecialPolicy = "allow"

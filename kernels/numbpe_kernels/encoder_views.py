@@ -1,0 +1,133 @@
+"""The parts of an encoder, made from a descriptor; see ``views``.
+
+A descriptor lists the fields of a structure in their order, fields of fields included: of an array
+the address and the length of each dimension, of a number its value.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbpe_kernels._jit import njit
+from numbpe_kernels.automaton import Automaton
+from numbpe_kernels.characters import CharacterTable
+from numbpe_kernels.encoding import EncoderModel, EncoderState, encode_parts
+from numbpe_kernels.ranks import MergeScratch, MergeTable
+from numbpe_kernels.scanner import Scanner
+from numbpe_kernels.token_table import TokenTable
+from numbpe_kernels.views import (
+    view_i32,
+    view_i64,
+    view_u8,
+    view_u8_matrix,
+    view_u16,
+    view_u32,
+    view_u64,
+)
+from numbpe_kernels.word_table import WordTable
+
+SCANNER_SIZE = 16
+MODEL_SIZE = 25
+STATE_SIZE = 33
+DESCRIPTOR_SIZE = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE
+"""Numbers of a scanner, a model and a state, which stand in this order."""
+
+_MODEL = SCANNER_SIZE
+_STATE = SCANNER_SIZE + MODEL_SIZE
+
+
+@njit
+def encoder_view_scanner(d: NDArray[np.int64]) -> Scanner:
+    """Return the scanner of a descriptor. d : (DESCRIPTOR_SIZE,) int64. Reads only."""
+    automaton = Automaton(
+        view_u8(d[1], d[2]),
+        view_u16(d[3], d[4]),
+        view_u8(d[5], d[6]),
+        view_i32(d[7], d[8]),
+        view_i64(d[9], d[10]),
+        view_i64(d[11], d[12]),
+        view_u8_matrix(d[13], d[14], d[15]),
+    )
+    return Scanner(d[0], automaton)
+
+
+@njit
+def encoder_view_model(d: NDArray[np.int64]) -> EncoderModel:
+    """Return the model of a descriptor. d : (DESCRIPTOR_SIZE,) int64. Reads only."""
+    i = _MODEL
+    merges = MergeTable(
+        view_i64(d[i], d[i + 1]), view_i64(d[i + 2], d[i + 3]), view_i32(d[i + 4], d[i + 5])
+    )
+    characters = CharacterTable(
+        view_u16(d[i + 6], d[i + 7]),
+        view_i32(d[i + 8], d[i + 9]),
+        view_u8(d[i + 10], d[i + 11]),
+        view_i64(d[i + 12], d[i + 13]),
+        d[i + 14],
+    )
+    tokens = TokenTable(
+        view_i32(d[i + 15], d[i + 16]),
+        view_u8(d[i + 17], d[i + 18]),
+        view_i64(d[i + 19], d[i + 20]),
+    )
+    return EncoderModel(
+        merges,
+        characters,
+        tokens,
+        view_i32(d[i + 21], d[i + 22]),
+        view_i64(d[i + 23], d[i + 24]),
+    )
+
+
+@njit
+def encoder_view_state(d: NDArray[np.int64]) -> EncoderState:
+    """Return the state of a descriptor. d : (DESCRIPTOR_SIZE,) int64. Reads only."""
+    i = _STATE
+    cache = WordTable(
+        view_u64(d[i], d[i + 1]),
+        view_u8(d[i + 2], d[i + 3]),
+        view_u64(d[i + 4], d[i + 5]),
+        view_u64(d[i + 6], d[i + 7]),
+        view_u64(d[i + 8], d[i + 9]),
+        view_i64(d[i + 10], d[i + 11]),
+        np.uint64(d[i + 12]),
+    )
+    scratch = MergeScratch(
+        view_i64(d[i + 15], d[i + 16]),
+        view_i64(d[i + 17], d[i + 18]),
+        view_i64(d[i + 19], d[i + 20]),
+        view_i64(d[i + 21], d[i + 22]),
+        view_i64(d[i + 23], d[i + 24]),
+        view_i64(d[i + 25], d[i + 26]),
+    )
+    return EncoderState(
+        cache,
+        view_u32(d[i + 13], d[i + 14]),
+        scratch,
+        view_i64(d[i + 27], d[i + 28]),
+        view_i64(d[i + 29], d[i + 30]),
+        view_i64(d[i + 31], d[i + 32]),
+    )
+
+
+@njit
+def encoder_run(
+    descriptor: NDArray[np.int64],
+    text: NDArray[np.uint8],
+    parts: NDArray[np.int64],
+    ids_out: NDArray[np.uint32],
+    offsets_out: NDArray[np.int64],
+) -> int:
+    """Do as encoding.encode_parts with what a descriptor describes; return its status, int64.
+
+    descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive
+    text, parts, ids_out, offsets_out : see encoding.encode_parts, as for what is written
+    """
+    return encode_parts(
+        encoder_view_scanner(descriptor),
+        encoder_view_model(descriptor),
+        encoder_view_state(descriptor),
+        text,
+        parts,
+        ids_out,
+        offsets_out,
+    )
