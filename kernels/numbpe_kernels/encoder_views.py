@@ -27,7 +27,7 @@ from numbpe_kernels.word_table import WordTable
 
 SCANNER_SIZE = 16
 MODEL_SIZE = 25
-STATE_SIZE = 33
+STATE_SIZE = 31
 DESCRIPTOR_SIZE = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE
 """Numbers of a scanner, a model and a state, which stand in this order."""
 
@@ -94,18 +94,17 @@ def encoder_view_state(d: NDArray[np.int64]) -> EncoderState:
     scratch = MergeScratch(
         view_i64(d[i + 15], d[i + 16]),
         view_i64(d[i + 17], d[i + 18]),
-        view_i64(d[i + 19], d[i + 20]),
-        view_i64(d[i + 21], d[i + 22]),
+        view_i32(d[i + 19], d[i + 20]),
+        view_i32(d[i + 21], d[i + 22]),
         view_i64(d[i + 23], d[i + 24]),
-        view_i64(d[i + 25], d[i + 26]),
     )
     return EncoderState(
         cache,
         view_u32(d[i + 13], d[i + 14]),
         scratch,
+        view_i64(d[i + 25], d[i + 26]),
         view_i64(d[i + 27], d[i + 28]),
         view_i64(d[i + 29], d[i + 30]),
-        view_i64(d[i + 31], d[i + 32]),
     )
 
 

@@ -4,7 +4,7 @@ A merge table maps a pair of token ids to the rank of its merge and the id that 
 Rank and id are one number, ``rank << 32 | id``, whose order is that of the ranks.
 
 Short words are merged by looking for the lowest rank again and again, which is quickest up to some
-tens of tokens. Long ones keep all candidates in a binary heap and the tokens in a linked list, so
+tens of tokens. Long ones keep all candidates in a heap and the tokens in a linked list, so
 that a word of a million bytes takes n log n steps.
 """
 
@@ -24,6 +24,7 @@ MAX_SCANNED = 48
 """Words of more bytes than this are merged with the heap."""
 
 _ID_MASK = np.int64(0xFFFFFFFF)
+_RANK_MASK = ~_ID_MASK
 
 
 class MergeTable(NamedTuple):
@@ -44,16 +45,15 @@ class MergeScratch(NamedTuple):
 
     tokens : (n + 1,) int64, token ids
     pairs  : (n + 1,) int64, the value of each token with the one after it
-    next, previous : (n + 1,) int64, positions of the neighbouring tokens
-    heap_values, heap_positions : (2n,) int64
+    next, previous : (n + 1,) int32, positions of the neighbouring tokens
+    heap : (2n + 2,) int64, the pairs that may be merged
     """
 
     tokens: NDArray[np.int64]
     pairs: NDArray[np.int64]
-    next: NDArray[np.int64]
-    previous: NDArray[np.int64]
-    heap_values: NDArray[np.int64]
-    heap_positions: NDArray[np.int64]
+    next: NDArray[np.int32]
+    previous: NDArray[np.int32]
+    heap: NDArray[np.int64]
 
 
 @njit
@@ -125,45 +125,37 @@ def _merge_by_scanning(table: MergeTable, scratch: MergeScratch, n_tokens: int) 
 
 
 @njit
-def _heap_push(scratch: MergeScratch, size: int, value: int, position: int) -> int:
-    """Add a candidate to a heap of ``size`` entries; return the new size. O(log size)."""
-    values, positions = scratch.heap_values, scratch.heap_positions
+def _heap_push(heap: NDArray[np.int64], size: int, entry: int) -> int:
+    """Add an entry to a heap of ``size`` entries, of four children each; return the new size."""
     i = size
     while i > 0:
-        parent = (i - 1) >> 1
-        if values[parent] < value or (values[parent] == value and positions[parent] < position):
+        parent = (i - 1) >> 2
+        if heap[parent] < entry:
             break
-        values[i] = values[parent]
-        positions[i] = positions[parent]
+        heap[i] = heap[parent]
         i = parent
-    values[i] = value
-    positions[i] = position
+    heap[i] = entry
     return size + 1
 
 
 @njit
-def _heap_drop_first(scratch: MergeScratch, size: int) -> int:
+def _heap_drop_first(heap: NDArray[np.int64], size: int) -> int:
     """Remove the first of ``size`` >= 1 entries; return the new size. O(log size)."""
-    values, positions = scratch.heap_values, scratch.heap_positions
     size -= 1
-    value, position = values[size], positions[size]
+    entry = heap[size]
     i = 0
     child = 1
     while child < size:
-        other = child + 1
-        if other < size and (
-            values[other] < values[child]
-            or (values[other] == values[child] and positions[other] < positions[child])
-        ):
-            child = other
-        if value < values[child] or (value == values[child] and position < positions[child]):
+        least = child
+        for other in range(child + 1, min(child + 4, size)):
+            if heap[other] < heap[least]:
+                least = np.int64(other)
+        if entry < heap[least]:
             break
-        values[i] = values[child]
-        positions[i] = positions[child]
-        i = child
-        child = 2 * i + 1
-    values[i] = value
-    positions[i] = position
+        heap[i] = heap[least]
+        i = least
+        child = 4 * i + 1
+    heap[i] = entry
     return size
 
 
@@ -173,14 +165,14 @@ def _link_tokens(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> int
     size = 0
     for i in range(n_tokens):
         position = np.int64(i)
-        scratch.next[position] = position + 1
-        scratch.previous[position] = position - 1
+        scratch.next[position] = np.int32(position + 1)
+        scratch.previous[position] = np.int32(position - 1)
         value = NO_MERGE
         if position < n_tokens - 1:
             value = merge_table_find(table, scratch.tokens[position], scratch.tokens[position + 1])
         scratch.pairs[position] = value
         if value != NO_MERGE:
-            size = _heap_push(scratch, size, value, position)
+            size = _heap_push(scratch.heap, size, (value & _RANK_MASK) | position)
     return size
 
 
@@ -188,38 +180,42 @@ def _link_tokens(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> int
 def _merge_by_heap(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> int:
     """Do as _merge_by_scanning, in O(n log n).
 
-    A candidate is out of date if the value of its position has changed since; tokens only grow, so
-    no value comes back. A merge takes one entry away and adds two at most: 2n are enough.
+    An entry of the heap is ``rank << 32 | position``. It is out of date if the rank of its position
+    has changed since; tokens only grow, so no pair comes back. A merge takes one entry away and
+    adds two at most: 2n are enough.
     """
-    tokens, pairs = scratch.tokens, scratch.pairs
+    tokens, pairs, heap = scratch.tokens, scratch.pairs, scratch.heap
     size = _link_tokens(table, scratch, n_tokens)
     while size > 0:
-        value, position = scratch.heap_values[0], scratch.heap_positions[0]
-        size = _heap_drop_first(scratch, size)
-        if pairs[position] != value:
+        entry = heap[0]
+        size = _heap_drop_first(heap, size)
+        position = entry & _ID_MASK
+        if (pairs[position] ^ entry) & _RANK_MASK != 0:
             continue
-        absorbed = scratch.next[position]
-        following = scratch.next[absorbed]
-        tokens[position] = value & _ID_MASK
+        absorbed = np.int64(scratch.next[position])
+        following = np.int64(scratch.next[absorbed])
+        tokens[position] = pairs[position] & _ID_MASK
         pairs[absorbed] = NO_MERGE
-        scratch.next[position] = following
+        scratch.next[position] = np.int32(following)
         pairs[position] = NO_MERGE
         if following < n_tokens:
-            scratch.previous[following] = position
-            pairs[position] = merge_table_find(table, tokens[position], tokens[following])
-            if pairs[position] != NO_MERGE:
-                size = _heap_push(scratch, size, pairs[position], position)
-        before = scratch.previous[position]
+            scratch.previous[following] = np.int32(position)
+            value = merge_table_find(table, tokens[position], tokens[following])
+            pairs[position] = value
+            if value != NO_MERGE:
+                size = _heap_push(heap, size, (value & _RANK_MASK) | position)
+        before = np.int64(scratch.previous[position])
         if before >= 0:
-            pairs[before] = merge_table_find(table, tokens[before], tokens[position])
-            if pairs[before] != NO_MERGE:
-                size = _heap_push(scratch, size, pairs[before], before)
+            value = merge_table_find(table, tokens[before], tokens[position])
+            pairs[before] = value
+            if value != NO_MERGE:
+                size = _heap_push(heap, size, (value & _RANK_MASK) | before)
     n_left = 0
     position = 0
     while position < n_tokens:
         tokens[n_left] = tokens[position]
         n_left += 1
-        position = scratch.next[position]
+        position = np.int64(scratch.next[position])
     return n_left
 
 

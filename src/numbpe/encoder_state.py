@@ -135,10 +135,9 @@ def make_scratch(longest: int) -> MergeScratch:
     return MergeScratch(
         tokens=np.empty(n_tokens, dtype=np.int64),
         pairs=np.empty(n_tokens, dtype=np.int64),
-        next=np.empty(n_tokens, dtype=np.int64),
-        previous=np.empty(n_tokens, dtype=np.int64),
-        heap_values=np.empty(2 * n_tokens, dtype=np.int64),
-        heap_positions=np.empty(2 * n_tokens, dtype=np.int64),
+        next=np.empty(n_tokens, dtype=np.int32),
+        previous=np.empty(n_tokens, dtype=np.int32),
+        heap=np.empty(2 * n_tokens, dtype=np.int64),
     )
 
 

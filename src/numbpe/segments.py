@@ -1,17 +1,24 @@
 """Texts to parts that the encoder takes: cut at added tokens, normalized in between."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from numbpe.added_tokens import AddedTokenMatcher, SpecialPolicy
-from numbpe.arrays import Offsets, TextArray, copy_text
-from numbpe.definition import TokenizerDefinition
+from numbpe.alignments import apply_steps_aligned
+from numbpe.arrays import Offsets, TextArray
+from numbpe.definition import Normalization, Prepend, StripAccents, TextStep, TokenizerDefinition
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.normalizers import apply_steps, may_change
+from numbpe_kernels.constants import TEXT_PADDING
+
+_PADDING: Final = bytes(TEXT_PADDING)
+
+_ASCII_NEUTRAL: Final = (Normalization, StripAccents)
+"""Steps that leave ASCII as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,22 @@ class Segmenter:
         self.matcher = AddedTokenMatcher(definition)
         self._normalizer = definition.normalizer
         self._preparation = definition.preparation
+        self._moves_starts = bool(self._normalizer) and any(
+            isinstance(step, Prepend) and step.first_only for step in self._preparation
+        )
+        self._changes_text = bool(
+            self._normalizer or self._preparation or self.matcher.has_normalized
+        )
+        steps = (*self._normalizer, *self._preparation)
+        self._leaves_ascii = not self.matcher.has_normalized and all(
+            isinstance(step, _ASCII_NEUTRAL) for step in steps
+        )
+
+    def is_plain(self, content: bytes, special: SpecialPolicy) -> bool:
+        """Return True if it is quick to see that a text is one part, just as it stands."""
+        if self._changes_text and not (self._leaves_ascii and content.isascii()):
+            return False
+        return not self.matcher.may_find(content, special)
 
     def prepare(self, texts: Sequence[str | bytes], special: SpecialPolicy) -> PreparedText:
         """Return the parts of ``texts``.
@@ -43,9 +66,15 @@ class Segmenter:
         a special token.
         """
         contents = [encode_utf8(text) for text in texts]
+        text = _join_texts(contents)
+        if len(contents) == 1 and not self._changes_text:
+            # What many callers do with short texts, so that a microsecond counts.
+            content = contents[0]
+            if not self.matcher.may_find(content, special):
+                parts = np.array([(0, len(content), -1)])
+                return PreparedText(text, parts, np.array((0, 1)))
         bounds = np.zeros(len(contents) + 1, dtype=np.int64)
         np.cumsum([len(content) for content in contents], out=bounds[1:])
-        text = copy_text(b"".join(contents))
         rows = np.stack([bounds[:-1], bounds[1:]], axis=1)
         return self.prepare_array(text, rows, special)
 
@@ -56,63 +85,101 @@ class Segmenter:
 
         rows: (n, 2) int64, start and stop of each text.
         """
-        parts: list[NDArray[np.int64]] = []
-        first_parts = np.zeros(len(rows) + 1, dtype=np.int64)
-        for i, (start, stop) in enumerate(rows.tolist()):
-            matches = self.matcher.find(text, start, stop, special)
-            found = cut_at_matches(start, stop, matches)
-            parts.append(found)
-            first_parts[i + 1] = first_parts[i] + len(found)
-        joined = np.concatenate([np.empty((0, 3), dtype=np.int64), *parts])
-        prepared = PreparedText(text, joined, first_parts)
-        if self._normalizer or self._preparation or self.matcher.has_normalized:
-            return self.normalize_parts(prepared, special)
-        return prepared
+        prepared = PreparedText(text, *self.matcher.find_in_rows(text, rows, special))
+        return self.normalize_parts(prepared, special) if self._changes_text else prepared
 
     def normalize_parts(self, prepared: PreparedText, special: SpecialPolicy) -> PreparedText:
-        """Return parts that lie between added tokens of the raw text, changed by all steps."""
-        texts: list[bytes] = []
-        rows: list[tuple[int, int, int]] = []
-        first_parts = np.zeros(len(prepared.first_parts), dtype=np.int64)
-        position = 0
-        n_parts = 0
-        for i, (first, last) in enumerate(pairwise(prepared.first_parts.tolist())):
-            for j, (start, stop, token_id) in enumerate(prepared.parts[first:last].tolist()):
-                content = prepared.text[start:stop].tobytes()
-                pieces = self._normalize(content, j == 0, special)
-                pieces[-1] = (pieces[-1][0], token_id)
-                for changed, behind in pieces:
-                    texts.append(changed)
-                    rows.append((position, position + len(changed), behind))
-                    position += len(changed)
-                n_parts += len(pieces)
-            first_parts[i + 1] = n_parts
-        parts = np.array(rows, dtype=np.int64).reshape(-1, 3)
-        return PreparedText(copy_text(b"".join(texts)), parts, first_parts)
+        """Return parts that lie between added tokens of the raw text, changed by all steps.
 
-    def _normalize(
-        self, content: bytes, is_first: bool, special: SpecialPolicy
-    ) -> list[tuple[bytes, int]]:
-        """Return what one part of raw text becomes: texts and the ids of added tokens behind them,
-        -1 behind the last."""
-        text = content.decode("utf-8", "surrogateescape")
-        if self._normalizer and may_change(self._normalizer, text):
-            text = apply_steps(self._normalizer, text, is_first=is_first)
-            content = text.encode("utf-8", "surrogateescape")
-        found = [(content, -1)]
+        The first part of a text is taken for its start.
+        """
+        raw = prepared
+        prepared = _change_parts(raw, self._normalizer, raw.first_parts[:-1].tolist())
         if self.matcher.has_normalized:
-            array = copy_text(content)
-            matches = self.matcher.find_normalized(array, 0, len(content), special)
-            cut = cut_at_matches(0, len(content), matches).tolist()
-            found = [(content[start:stop], token_id) for start, stop, token_id in cut]
+            parts, first_parts = self.matcher.find_normalized_in_rows(
+                prepared.text, prepared.parts[:, :2], special
+            )
+            parts[first_parts[1:] - 1, 2] = prepared.parts[:, 2]
+            prepared = PreparedText(prepared.text, parts, first_parts[prepared.first_parts])
         if not self._preparation:
-            return found
-        prepared: list[tuple[bytes, int]] = []
-        for k, (part, behind) in enumerate(found):
-            text = part.decode("utf-8", "surrogateescape")
-            text = apply_steps(self._preparation, text, is_first=is_first and k == 0)
-            prepared.append((text.encode("utf-8", "surrogateescape"), behind))
+            return prepared
+        heads = prepared.first_parts[:-1].tolist()
+        if self._moves_starts:
+            heads = _find_heads(raw, prepared, self._normalizer)
+        return _change_parts(prepared, self._preparation, heads)
+
+
+def _change_parts(
+    prepared: PreparedText, steps: Sequence[TextStep], heads: Iterable[int]
+) -> PreparedText:
+    """Return parts changed by ``steps``; the same object if all of them stay as they are.
+
+    heads: the parts that stand at the start of a text.
+    """
+    if not steps or _leaves_text(steps, prepared):
         return prepared
+    heads = set(heads)
+    contents: list[bytes] = []
+    is_changed = False
+    for k, (start, stop, _) in enumerate(prepared.parts.tolist()):
+        content = prepared.text[start:stop].tobytes()
+        text = content.decode("utf-8", "surrogateescape")
+        if may_change(steps, text):
+            text = apply_steps(steps, text, is_first=k in heads)
+            changed = text.encode("utf-8", "surrogateescape")
+            is_changed = is_changed or changed != content
+            content = changed
+        contents.append(content)
+    if not is_changed:
+        return prepared
+    parts = prepared.parts.copy()
+    np.cumsum([len(content) for content in contents], out=parts[:, 1])
+    parts[0, 0] = 0
+    parts[1:, 0] = parts[:-1, 1]
+    return PreparedText(_join_texts(contents), parts, prepared.first_parts)
+
+
+def _find_heads(
+    raw: PreparedText, prepared: PreparedText, normalizer: Sequence[TextStep]
+) -> list[int]:
+    """Return the parts of ``prepared`` whose first character is from the first one of its text.
+
+    That is how ``tokenizers`` finds the start of a text: what is left of one whose first characters
+    the normalizer has deleted does not stand there, but what follows a token that is made of what
+    the normalizer has put before the first character does.
+    """
+    heads: list[int] = []
+    starts = prepared.parts[:, 0].tolist()
+    n_parts = len(starts)
+    for raw_part, part in zip(
+        raw.first_parts[:-1], prepared.first_parts[:-1].tolist(), strict=True
+    ):
+        start, stop, _ = raw.parts[raw_part].tolist()
+        text = raw.text[start:stop].tobytes().decode("utf-8", "surrogateescape")
+        if not may_change(normalizer, text):
+            heads.append(part)
+            continue
+        changed, spans = apply_steps_aligned(normalizer, text)
+        is_behind = np.append(spans[:, 0] > 0, True)
+        head = changed[: int(is_behind.argmax())].encode("utf-8", "surrogateescape")
+        head_stop = starts[part] + len(head)
+        while part < n_parts and starts[part] < head_stop:
+            heads.append(part)
+            part += 1
+    return heads
+
+
+def _leaves_text(steps: Sequence[TextStep], prepared: PreparedText) -> bool:
+    """Return True if it is quick to see that ``steps`` change none of many parts."""
+    if not all(isinstance(step, _ASCII_NEUTRAL) for step in steps):
+        return False
+    parts = prepared.parts
+    return not len(parts) or prepared.text[parts[0, 0] : parts[-1, 1]].tobytes().isascii()
+
+
+def _join_texts(contents: list[bytes]) -> TextArray:
+    """Return texts, one after another, as a writeable array with its padding; one copy."""
+    return np.frombuffer(bytearray().join([*contents, _PADDING]), dtype=np.uint8)
 
 
 def cut_at_matches(start: int, stop: int, matches: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from numbpe.definition import TokenizerDefinition
 from numbpe.encoder import Encoder
 from numbpe.errors import shorten_value
 from numbpe.files import FilePath
-from numbpe.segments import Segmenter
+from numbpe.segments import Segmenter, encode_utf8
 from numbpe.vocabulary import PatternLike, PatternSource, Vocabulary
 
 if TYPE_CHECKING:
@@ -209,8 +209,12 @@ class Tokenizer:
         type, DataError for a byte that has no token.
         """
         check_policy(special)
-        prepared = self._segmenter.prepare([text], special)
-        ids, _ = self._encoder.encode_parts(prepared.text, prepared.parts)
+        content = encode_utf8(text)
+        if self._segmenter.is_plain(content, special):
+            ids = self._encoder.encode_text(content)
+        else:
+            prepared = self._segmenter.prepare([content], special)
+            ids, _ = self._encoder.encode_parts(prepared.text, prepared.parts)
         if add_special_tokens:
             return self._add_template(ids)
         return ids

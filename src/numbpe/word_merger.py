@@ -3,13 +3,12 @@
 import numpy as np
 
 from numbpe.arrays import Offsets, TextArray, TokenIds, copy_text
+from numbpe.encoder_state import make_scratch
 from numbpe.errors import DataError
 from numbpe.recipes import N_BYTES
 from numbpe.vocabulary import Vocabulary
 from numbpe_kernels.ranks import (
     EMPTY_KEY,
-    MAX_SCANNED,
-    MergeScratch,
     MergeTable,
     merge_table_fill,
     merge_words,
@@ -55,7 +54,7 @@ class WordMerger:
         n_bytes = int(ends[-1]) - start if len(ends) else 0
         longest = int(np.diff(ends, prepend=start).max(initial=0))
         ids = np.empty(n_bytes, dtype=np.uint32)
-        n_ids = merge_words(self._table, text, start, ends, _make_scratch(longest), ids)
+        n_ids = merge_words(self._table, text, start, ends, make_scratch(longest), ids)
         if n_ids < 0:
             position = -1 - n_ids
             raise DataError(
@@ -63,16 +62,3 @@ class WordMerger:
                 "the vocabulary has no token for it"
             )
         return ids[:n_ids].copy()
-
-
-def _make_scratch(longest: int) -> MergeScratch:
-    """Return room for words of ``longest`` bytes; short ones need neither links nor a heap."""
-    n_links = longest + 1 if longest > MAX_SCANNED else 1
-    return MergeScratch(
-        tokens=np.empty(longest + 1, dtype=np.int64),
-        pairs=np.empty(longest + 1, dtype=np.int64),
-        next=np.empty(n_links, dtype=np.int64),
-        previous=np.empty(n_links, dtype=np.int64),
-        heap_values=np.empty(2 * n_links, dtype=np.int64),
-        heap_positions=np.empty(2 * n_links, dtype=np.int64),
-    )
