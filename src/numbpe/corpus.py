@@ -124,8 +124,7 @@ class ChunkReader(Iterator[Chunk]):
     def recycle(self, chunk: Chunk) -> None:
         """Give back the memory of a chunk that is no longer used. Any thread may call this."""
         if len(chunk.text) == self._chunk_nbytes + TEXT_PADDING:
-            self._parts = np.empty((_MATCHES_A_CALL, 3), dtype=np.int64)
-        self._free_texts.append(chunk.text)
+            self._free_texts.append(chunk.text)
 
     def _read_chunks(self) -> Generator[Chunk, None, None]:
         # Items come in batches so small that a batch, repaired (3 bytes for 1), fits in a chunk.
