@@ -145,8 +145,10 @@ def literals_skip(literals: Literals, text: NDArray[np.uint8], start: int, stop:
     Returns stop if there is none, or no literal at all. Reads only.
     """
     n_ranges = len(literals.ranges)
-    if n_ranges == 0:
+    if n_ranges == 0 or start >= stop:
         return stop
+    if literals.begins[np.int64(text[start])] != 0:
+        return start
     if n_ranges <= _MAX_RANGES:
         found = _skip_by_ranges(text, literals.ranges, start, stop)
     else:

@@ -4,21 +4,41 @@ Positions are bytes of UTF-8. UTF-8 synchronises itself, so a match of whole cha
 one in the text.
 """
 
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe.arrays import TextArray
-from numbpe.definition import TokenizerDefinition
+from numbpe.arrays import Offsets, TextArray
+from numbpe.definition import AddedToken, TokenizerDefinition
 from numbpe.errors import ArgumentError, shorten_value
-from numbpe.special_tokens import SpecialTokenFinder
+from numbpe.literals import build_literals
+from numbpe.normalizers import apply_steps
+from numbpe.special_tokens import encode_special_token
+from numbpe.unicode_tables import load_unicode_tables
+from numbpe_kernels.added_tokens import (
+    IGNORED,
+    REFUSED,
+    SINGLE_WORD,
+    TAKES_LEFT,
+    TAKES_RIGHT,
+    AddedTokens,
+    added_tokens_cut,
+)
 
 SpecialPolicy: TypeAlias = Literal["allow", "text", "error"]
 """What becomes of text that spells a special token: the special token's id, the ids of its letters
-like any text, or an error."""
+like any text, or an error. Added tokens that are not special are found in any case."""
 
 _POLICIES: Final = get_args(SpecialPolicy)
+
+# Up to so many bytes a search by the re module is quicker than the call of a kernel.
+_MAX_SCANNED: Final = 256
+
+_NO_POINTS: Final = np.zeros(0, dtype=np.int32)
 
 
 def check_policy(special: object) -> None:
@@ -31,37 +51,204 @@ def check_policy(special: object) -> None:
 
 
 class AddedTokenMatcher:
-    """Finds the added tokens of a tokenizer; never changes."""
+    """Finds the added tokens of a tokenizer; never changes, and any number of threads may use it.
+
+    It finds what ``tokenizers`` finds: at each place the longest token, whatever their order, of
+    those that the last match left. A token that may only be a single word, and stands in one, is
+    passed over, and so is a special one under the policy ``"text"``: shorter tokens in it are not
+    found. White space that a token takes on its right may begin the next token, and then belongs to
+    that; a token of white space that takes more on its left is nothing where all of it is taken.
+
+    Where the result of ``tokenizers`` is no rule, there is one here. A token of white space that
+    takes more on its left, within white space that was taken, is passed over (there: a panic). A
+    token whose content the normalizer deletes stands nowhere (there: in each place, until memory is
+    full). Of several that the normalizer makes equal the first one counts (there: a random one).
+    """
 
     def __init__(self, definition: TokenizerDefinition) -> None:
-        self.has_normalized = False
+        tokens = _select_tokens(definition.added_tokens)
+        self._raw = _Search([(token.content, token) for token in tokens if not token.normalized])
+        self._normalized = _Search(
+            [
+                (apply_steps(definition.normalizer, token.content), token)
+                for token in tokens
+                if token.normalized
+            ]
+        )
+        self.has_normalized = self._normalized.n_tokens > 0
         """Whether :meth:`find_normalized` may find something."""
-        self._finder = SpecialTokenFinder({t.content: t.id for t in definition.added_tokens})
+
+    def may_find(self, data: bytes, special: SpecialPolicy) -> bool:
+        """Return False if it is quick to see that :meth:`find` finds nothing in a text."""
+        return self._raw.may_find(data, 0, len(data), special)
 
     def find(
         self, text: TextArray, start: int, stop: int, special: SpecialPolicy
     ) -> NDArray[np.int64]:
         """Return the (m, 3) starts, stops and ids of the tokens in the raw text[start:stop].
 
+        They do not overlap; white space that a token takes away is part of it.
+
         Raises ArgumentError under the policy ``"error"`` if one of them is special.
         """
-        if special == "text":
-            return np.empty((0, 3), dtype=np.int64)
-        data = text[start:stop].tobytes()
-        matches = list(self._finder.find(data))
-        if matches and special == "error":
-            first, last, _ = matches[0]
-            raise ArgumentError(
-                f"the text spells the special token {shorten_value(data[first:last].decode())} "
-                f'at byte {first}; pass special="allow" to take it as one, '
-                'or special="text" to take it as text'
-            )
-        found = np.array(matches, dtype=np.int64).reshape(-1, 3)
-        found[:, :2] += start
-        return found
+        return self._raw.find(text, start, stop, special)
 
     def find_normalized(
         self, text: TextArray, start: int, stop: int, special: SpecialPolicy
     ) -> NDArray[np.int64]:
         """Return the same for those that are looked for in normalized text."""
-        return np.empty((0, 3), dtype=np.int64)
+        return self._normalized.find(text, start, stop, special)
+
+    def find_in_rows(
+        self, text: TextArray, rows: NDArray[np.int64], special: SpecialPolicy
+    ) -> tuple[NDArray[np.int64], Offsets]:
+        """Cut many raw texts at the tokens in them.
+
+        rows: (n, 2) int64, start and stop of each text.
+
+        Returns (p, 3) int64, start and stop of each part and the id of the token behind it, -1
+        behind the last of a text; and (n + 1,) int64: those of text i are
+        ``parts[first_parts[i]:first_parts[i + 1]]``.
+        """
+        return self._raw.cut_rows(text, rows, special)
+
+    def find_normalized_in_rows(
+        self, text: TextArray, rows: NDArray[np.int64], special: SpecialPolicy
+    ) -> tuple[NDArray[np.int64], Offsets]:
+        """Cut many normalized texts at the tokens that are looked for in normalized text."""
+        return self._normalized.cut_rows(text, rows, special)
+
+
+def _select_tokens(tokens: Sequence[AddedToken]) -> list[AddedToken]:
+    """Return the tokens to look for: of those with one content the last, as in ``tokenizers``.
+
+    It is special if one of them is.
+    """
+    special = {token.content for token in tokens if token.special}
+    last = {token.content: token for token in tokens}
+    return [replace(token, special=token.content in special) for token in last.values()]
+
+
+class _Search:
+    """The added tokens that are looked for in one pass.
+
+    contents: what to look for, and the token that it stands for; of equal contents the first counts.
+    """
+
+    def __init__(self, contents: Iterable[tuple[str, AddedToken]]) -> None:
+        found: dict[bytes, AddedToken] = {}
+        for content, token in contents:
+            if content:
+                found.setdefault(encode_special_token(content), token)
+        self.n_tokens = len(found)
+        literals = build_literals(list(found))
+        tokens = list(found.values())
+        self._tokens = [tokens[place] for place in literals.positions]
+        self._by_policy: dict[str, AddedTokens | None] = {}
+        bounds = _load_bounds(self._tokens)
+        for policy, rule in zip(_POLICIES, (0, IGNORED, REFUSED), strict=True):
+            rules = [_sum_rules(token) | (rule if token.special else 0) for token in self._tokens]
+            finds_any = not all(rule & IGNORED for rule in rules)
+            self._by_policy[policy] = (
+                AddedTokens(
+                    literals,
+                    np.array([token.id for token in self._tokens], dtype=np.int64),
+                    np.array(rules, dtype=np.uint8),
+                    *bounds,
+                )
+                if finds_any
+                else None
+            )
+        self._search_start = _compile_starts(list(found)).search
+
+    def may_find(self, data: bytes | TextArray, start: int, stop: int, special: str) -> bool:
+        """Return False if nothing is found in data[start:stop], as far as it is quick to see."""
+        if self._by_policy[special] is None:
+            return False
+        # The re module takes whatever holds bytes.
+        is_short = stop - start <= _MAX_SCANNED
+        return not is_short or self._search_start(data, start, stop) is not None  # type: ignore[arg-type]
+
+    def find(
+        self, text: TextArray, start: int, stop: int, special: SpecialPolicy
+    ) -> NDArray[np.int64]:
+        """See :meth:`AddedTokenMatcher.find`."""
+        if not self.may_find(text, start, stop, special):
+            return np.empty((0, 3), dtype=np.int64)
+        parts, _ = self.cut_rows(text, np.array([[start, stop]]), special)
+        found = np.empty((len(parts) - 1, 3), dtype=np.int64)
+        found[:, 0] = parts[:-1, 1]
+        found[:, 1] = parts[1:, 0]
+        found[:, 2] = parts[:-1, 2]
+        return found
+
+    def cut_rows(
+        self, text: TextArray, rows: NDArray[np.int64], special: SpecialPolicy
+    ) -> tuple[NDArray[np.int64], Offsets]:
+        """See :meth:`AddedTokenMatcher.find_in_rows`."""
+        tokens = self._by_policy[special]
+        if tokens is None:
+            parts = np.full((len(rows), 3), -1, dtype=np.int64)
+            parts[:, :2] = rows
+            return parts, np.arange(len(rows) + 1, dtype=np.int64)
+        # Kernels are compiled for arrays of one kind.
+        if rows.dtype != np.int64 or not (rows.flags.c_contiguous and rows.flags.writeable):
+            rows = rows.astype(np.int64, order="C")
+        first_parts = np.zeros(len(rows) + 1, dtype=np.int64)
+        progress = np.zeros(4, dtype=np.int64)
+        parts = np.empty((len(rows) + len(rows) // 2 + 16, 3), dtype=np.int64)
+        while True:
+            status = added_tokens_cut(tokens, text, rows, progress, parts, first_parts)
+            n_parts = int(progress[3])
+            if status == -1:
+                return parts[:n_parts], first_parts
+            if status >= 0:
+                raise _word_refusal(self._tokens[status], int(progress[1]))
+            longer = np.empty((2 * len(parts), 3), dtype=np.int64)
+            longer[:n_parts] = parts[:n_parts]
+            parts = longer
+
+
+def _sum_rules(token: AddedToken) -> int:
+    rules = SINGLE_WORD if token.single_word else 0
+    rules |= TAKES_LEFT if token.lstrip else 0
+    rules |= TAKES_RIGHT if token.rstrip else 0
+    return rules
+
+
+def _load_bounds(tokens: list[AddedToken]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the bounds of word characters and of white space, empty if no token needs them."""
+    if not any(token.single_word or token.lstrip or token.rstrip for token in tokens):
+        return _NO_POINTS, _NO_POINTS
+    tables = load_unicode_tables("16")
+    # Kernels are compiled for arrays that can be written to.
+    return tables.word_characters.bounds.copy(), tables.white_space.bounds.copy()
+
+
+def _compile_starts(contents: list[bytes]) -> re.Pattern[bytes]:
+    """Return an expression that is found in every text that holds one of ``contents``.
+
+    It looks for their first two bytes, so that it is small, and yet found in few other texts.
+    """
+    if len(contents) == 1:
+        return re.compile(re.escape(contents[0]))
+    second_bytes: dict[bytes, set[bytes]] = {}
+    for content in contents:
+        second_bytes.setdefault(content[:1], set()).add(content[1:2])
+    starts = [
+        re.escape(first) + (b"" if b"" in seconds else _join_class(seconds))
+        for first, seconds in second_bytes.items()
+    ]
+    return re.compile(b"|".join(starts) if starts else b"(?!)")
+
+
+def _join_class(characters: set[bytes]) -> bytes:
+    return b"[" + b"".join(map(re.escape, sorted(characters))) + b"]"
+
+
+def _word_refusal(token: AddedToken, position: int) -> ArgumentError:
+    return ArgumentError(
+        f"the text spells the special token {shorten_value(token.content)} "
+        f'at byte {position}; pass special="allow" to take it as one, '
+        'or special="text" to take it as text'
+    )

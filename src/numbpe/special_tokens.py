@@ -1,7 +1,6 @@
-"""Special tokens: checking them, and finding them in text, leftmost and then longest."""
+"""Special tokens: checking them, and finding their ids."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.recipes import N_BYTES, RECIPES
@@ -71,28 +70,6 @@ def encode_special_token(token: str) -> bytes:
             f"the special token {shorten_value(token)} holds an unpaired surrogate, "
             "which no UTF-8 text can hold"
         ) from None
-
-
-class SpecialTokenFinder:
-    """Finds special tokens in bytes: literally, the leftmost first, of those the longest.
-
-    UTF-8 synchronises itself, so a match of whole characters in bytes is one in the text.
-    """
-
-    def __init__(self, special_tokens: Mapping[str, int]) -> None:
-        self._ids = {encode_special_token(token): id for token, id in special_tokens.items()}
-        longest_first = sorted(self._ids, key=lambda token: (-len(token), token))
-        self._expression = (
-            re.compile(b"|".join(re.escape(token) for token in longest_first))
-            if longest_first
-            else None
-        )
-
-    def find(self, text: bytes) -> Iterator[tuple[int, int, int]]:
-        """Yield (start, stop, token id) of every special token in ``text``, from the left."""
-        if self._expression is not None:
-            for match in self._expression.finditer(text):
-                yield match.start(), match.end(), self._ids[match[0]]
 
 
 def assign_special_token_ids(
