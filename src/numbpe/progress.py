@@ -1,4 +1,4 @@
-"""Bars for the two stages of training: the only module that uses tqdm.
+"""Bars for training and encoding: the only module that uses tqdm.
 
 A bar shows on a terminal only, and only when it is asked for; otherwise the same objects do nothing
 and tqdm is not even imported. Bars go to stderr, so that stdout stays free for data.
@@ -57,6 +57,20 @@ class ReadingBar(_Bar):
         self._bar.update(n_bytes)
 
 
+class EncodingBar(_Bar):
+    """Shows bytes, bytes a second and the number of tokens so far."""
+
+    def update(self, n_bytes: int, n_tokens: int) -> None:
+        """Say that ``n_bytes`` more were read; ``n_tokens`` is the number in all so far.
+
+        Raises an interrupt that was lost (:mod:`numbpe.interrupts`).
+        """
+        raise_noted_interrupt()
+        if self._bar is not None:
+            self._bar.set_postfix_str(f"{n_tokens:,} tokens", refresh=False)
+            self._bar.update(n_bytes)
+
+
 class MergingBar(_Bar):
     """Shows the merges done, and how many a second."""
 
@@ -86,6 +100,10 @@ class Progress:
     def reading(self, total_nbytes: int | None = None) -> ReadingBar:
         """Return a bar over the bytes of the source; None where their number is not known."""
         return ReadingBar(self._make_bar("reading", total_nbytes, unit="B", unit_scale=True))
+
+    def encoding(self, total_nbytes: int | None = None) -> EncodingBar:
+        """Return a bar over the bytes of a source that is encoded."""
+        return EncodingBar(self._make_bar("encoding", total_nbytes, unit="B", unit_scale=True))
 
     def merging(self, total: int) -> MergingBar:
         """Return a bar over ``total`` merges."""

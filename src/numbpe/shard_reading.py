@@ -1,0 +1,320 @@
+"""Documents of a corpus, chunk by chunk: where they end, in which shard they go, and their ids."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbpe.arrays import TextArray
+from numbpe.chunks import END_OF_DOCUMENT, Chunk
+from numbpe.corpus import FindCut
+from numbpe.definition import Normalization, TokenizerDefinition
+from numbpe.errors import ArgumentError, shorten_value
+from numbpe.segments import PreparedText
+from numbpe.shard_settings import ShardSettings
+
+if TYPE_CHECKING:
+    from numbpe.tokenizer import Tokenizer
+
+_NO_TOKEN: Final = -1
+_NO_PLACE: Final = -99
+"""A mark that no part has: that of a separator where there is none."""
+
+_CUTS_TRIED: Final = 32
+_CUT_WINDOW_NBYTES: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPlan:
+    """How text is cut before it is encoded.
+
+    literals, literal_ids: byte strings at which the reader cuts, and their token ids.
+    separator_place: the place of the separator among them.
+    forbidden: places of special tokens that text must not spell.
+    finds_all: whether the reader finds all added tokens; if not, documents come whole, and the
+        segmenter finds them.
+    find_cut: where else text may be cut.
+    """
+
+    literals: list[bytes]
+    literal_ids: NDArray[np.int64]
+    separator_place: int
+    forbidden: frozenset[int]
+    finds_all: bool
+    find_cut: FindCut | None
+
+
+def plan_reading(tokenizer: "Tokenizer", settings: ShardSettings) -> ReadingPlan:
+    """Return how to cut text for a tokenizer so that no id changes."""
+    definition = tokenizer.definition
+    finds_all = _are_plain(definition, settings)
+    if finds_all:
+        tokens = [t for t in definition.added_tokens if settings.special != "text" or not t.special]
+    else:
+        tokens = [
+            token
+            for token in definition.added_tokens
+            if token.id == settings.separator_id
+            and (settings.special == "allow" or not token.special)
+        ]
+    places = {token.id: place for place, token in enumerate(tokens)}
+    must_not_be = settings.special == "error"
+    return ReadingPlan(
+        literals=[token.content.encode() for token in tokens],
+        literal_ids=np.array([token.id for token in tokens], dtype=np.int64),
+        separator_place=places.get(settings.separator_id, _NO_PLACE)
+        if settings.separator_id is not None
+        else _NO_PLACE,
+        forbidden=frozenset(p for p, t in enumerate(tokens) if t.special and must_not_be),
+        finds_all=finds_all,
+        find_cut=_choose_find_cut(tokenizer) if finds_all else None,
+    )
+
+
+def _are_plain(definition: TokenizerDefinition, settings: ShardSettings) -> bool:
+    """Return whether a search for the added tokens as literal text finds what the segmenter finds."""
+    tokens = definition.added_tokens
+    if any(t.normalized or t.lstrip or t.rstrip or t.single_word for t in tokens):
+        return False
+    if settings.special != "text":
+        return True
+    # Special tokens are not looked for, but where one and another token overlap they still decide.
+    special = [token.content for token in tokens if token.special]
+    return not any(_overlap(a, b.content) for b in tokens if not b.special for a in special)
+
+
+def _overlap(a: str, b: str) -> bool:
+    """Return whether two strings may stand in a text so that they share a character."""
+    if a in b or b in a:
+        return True
+    ends = range(1, min(len(a), len(b)))
+    return any(a[-n:] == b[:n] or b[-n:] == a[:n] for n in ends)
+
+
+def _choose_find_cut(tokenizer: "Tokenizer") -> FindCut | None:
+    """Return where raw text may be cut without changing ids; None if that is not known."""
+    definition = tokenizer.definition
+    encoder = tokenizer._encoder
+    if definition.preparation:
+        return None
+    if not definition.normalizer:
+        return encoder.find_cut
+    if not all(isinstance(step, Normalization) for step in definition.normalizer):
+        return None
+
+    def find_ascii_cut(text: TextArray, start: int, stop: int) -> int:
+        # No normalization form changes ASCII, or joins anything with an ASCII character behind it.
+        window_start = max(start, stop - _CUT_WINDOW_NBYTES)
+        is_ascii = text[window_start:stop] < 0x80
+        places = np.flatnonzero(is_ascii[:-1] & is_ascii[1:])[-_CUTS_TRIED:] + (window_start + 1)
+        for place in places[::-1].tolist():
+            if encoder.find_cut(text, max(start, place - 1), place + 1) == place:
+                return int(place)
+        return -1
+
+    return find_ascii_cut
+
+
+@dataclass(slots=True)
+class DocumentTask:
+    """Documents of one chunk that go into one shard, to be encoded.
+
+    parts: (p, 3) int64 start, stop, mark, as in :class:`~numbpe.chunks.Chunk`.
+    first_parts: (d + 1,) int64: document i has ``parts[first_parts[i]:first_parts[i + 1]]``.
+    is_continued: whether the first document began in an earlier task.
+    is_open: whether the last one goes on in the next.
+    chunk: what the text belongs to, if it may be recycled when this task is done.
+    """
+
+    text: TextArray
+    parts: NDArray[np.int64]
+    first_parts: NDArray[np.int64]
+    is_continued: bool
+    is_open: bool
+    shard: int
+    chunk: Chunk | None = None
+
+
+@dataclass(slots=True)
+class EncodedDocuments:
+    """The ids of a task; documents end before the positions ``ends``."""
+
+    shard: int
+    ids: NDArray[Any]
+    ends: NDArray[np.int64]
+
+
+class DocumentDealer:
+    """Finds the documents of successive chunks and says in which shard each goes.
+
+    A document goes by the place of its first byte in the text: the n-th of equal stretches of
+    ``n_text_bytes`` is shard n. So shards hold successive documents and are about equally large.
+    """
+
+    def __init__(self, plan: ReadingPlan, n_shards: int, n_text_bytes: int) -> None:
+        self._plan = plan
+        self._n_shards = n_shards
+        self._n_text_bytes = max(1, n_text_bytes)
+        self._literal_lengths = np.array([*map(len, plan.literals), 0, 0], dtype=np.int64)
+        self._n_done = 0
+        self._last_mark = END_OF_DOCUMENT
+        self._last_shard = 0
+
+    def deal(self, chunk: Chunk) -> Iterator[DocumentTask]:
+        """Yield the tasks of the next chunk, one for each shard that it reaches into.
+
+        Raises ArgumentError for a special token that text must not spell.
+        """
+        parts = chunk.parts
+        if not len(parts):
+            return
+        self._refuse_special_tokens(chunk)
+        n_before = self._n_done
+        # Marks below zero find the zeros at the end.
+        self._n_done += int(parts[-1, 1] + self._literal_lengths[parts[-1, 2]])
+        is_continued = not self._is_end(self._last_mark)
+        is_dropped = self._find_empty_rests(parts)
+        self._last_mark = int(parts[-1, 2])
+        parts = parts[~is_dropped] if is_dropped.any() else parts
+        if not len(parts):
+            return
+        stops = np.flatnonzero(self._are_ends(parts[:, 2])) + 1
+        is_open = not len(stops) or int(stops[-1]) < len(parts)
+        bounds = np.array([0, *stops.tolist(), *([len(parts)] if is_open else [])], dtype=np.int64)
+        shards = (n_before + parts[bounds[:-1], 0]) * self._n_shards // self._n_text_bytes
+        shards = np.minimum(shards, self._n_shards - 1)
+        if is_continued:
+            shards[0] = self._last_shard
+        np.maximum.accumulate(shards, out=shards)
+        self._last_shard = int(shards[-1])
+        yield from self._split(chunk, parts, bounds, shards, is_continued, is_open)
+
+    def _split(
+        self,
+        chunk: Chunk,
+        parts: NDArray[np.int64],
+        bounds: NDArray[np.int64],
+        shards: NDArray[np.int64],
+        is_continued: bool,
+        is_open: bool,
+    ) -> Iterator[DocumentTask]:
+        borders = [0, *(np.flatnonzero(np.diff(shards)) + 1).tolist(), len(shards)]
+        for first, last in pairwise(borders):
+            begin, end = int(bounds[first]), int(bounds[last])
+            yield DocumentTask(
+                text=chunk.text,
+                parts=np.ascontiguousarray(parts[begin:end]),
+                first_parts=bounds[first : last + 1] - begin,
+                is_continued=is_continued and first == 0,
+                is_open=is_open and last == len(shards),
+                shard=int(shards[first]),
+                chunk=chunk if len(borders) == 2 else None,
+            )
+
+    def _is_end(self, mark: int) -> bool:
+        return mark in (END_OF_DOCUMENT, self._plan.separator_place)
+
+    def _are_ends(self, marks: NDArray[np.int64]) -> NDArray[np.bool_]:
+        are_ends: NDArray[np.bool_] = marks == END_OF_DOCUMENT
+        return are_ends | (marks == self._plan.separator_place)
+
+    def _find_empty_rests(self, parts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which parts are nothing but the end of a file behind a separator: no document."""
+        marks = parts[:, 2]
+        previous = np.empty_like(marks)
+        previous[0] = self._last_mark
+        previous[1:] = marks[:-1]
+        is_empty = parts[:, 0] == parts[:, 1]
+        is_rest: NDArray[np.bool_] = is_empty & (marks == END_OF_DOCUMENT)
+        is_rest &= previous == self._plan.separator_place
+        return is_rest
+
+    def _refuse_special_tokens(self, chunk: Chunk) -> None:
+        if not self._plan.forbidden:
+            return
+        for _, stop, mark in chunk.parts[chunk.parts[:, 2] >= 0].tolist():
+            if mark in self._plan.forbidden:
+                name = self._plan.literals[mark].decode()
+                raise ArgumentError(
+                    f"the text spells the special token {shorten_value(name)} at byte "
+                    f'{self._n_done + stop:,}; pass special="allow" to take it as one, or '
+                    'special="text" to take it as text'
+                )
+
+
+class DocumentEncoder:
+    """Encodes tasks; any number of threads may use one object."""
+
+    def __init__(self, tokenizer: "Tokenizer", settings: ShardSettings, plan: ReadingPlan) -> None:
+        definition = tokenizer.definition
+        self._encoder = tokenizer._encoder
+        self._segmenter = tokenizer._segmenter
+        self._changes_text = bool(definition.normalizer or definition.preparation)
+        self._settings = settings
+        self._plan = plan
+        before, behind = settings.template_prefix, settings.ids_behind
+        # A single id behind each document comes from the encoder for nothing.
+        self._inserts = bool(before) or len(behind) > 1
+        self._id_behind = _NO_TOKEN if self._inserts or not behind else behind[0]
+
+    def encode(self, task: DocumentTask) -> EncodedDocuments:
+        """Return the ids of a task, as they are to be written."""
+        prepared = self._prepare(task)
+        ids, offsets = self._encoder.encode_parts(prepared.text, prepared.parts)
+        bounds = offsets[prepared.first_parts]
+        if self._inserts:
+            ids, bounds = self._insert_template(ids, bounds, task)
+        ends = bounds[1:-1] if task.is_open else bounds[1:]
+        return EncodedDocuments(task.shard, ids.astype(self._settings.numpy_type, copy=False), ends)
+
+    def _prepare(self, task: DocumentTask) -> PreparedText:
+        last_parts = task.first_parts[1:] - 1
+        if task.is_open:
+            last_parts = last_parts[:-1]
+        if not self._plan.finds_all:
+            # Each document is one part, since nothing else was looked for.
+            prepared = self._segmenter.prepare_array(
+                task.text, task.parts[:, :2], self._settings.special
+            )
+            prepared.parts[prepared.first_parts[1:] - 1, 2] = self._id_behind
+            return prepared
+        marks = task.parts[:, 2]
+        parts = task.parts.copy()
+        is_token = marks >= 0
+        parts[:, 2] = _NO_TOKEN
+        parts[is_token, 2] = self._plan.literal_ids[marks[is_token]]
+        parts[last_parts, 2] = self._id_behind
+        first_parts = task.first_parts
+        if not self._changes_text:
+            return PreparedText(task.text, parts, first_parts)
+        if task.is_continued:
+            # So that what follows is not taken for the start of a text.
+            start = parts[0, 0]
+            parts = np.concatenate([[[start, start, _NO_TOKEN]], parts])
+            first_parts = np.concatenate([[0], first_parts[1:] + 1])
+        prepared = PreparedText(task.text, parts, first_parts)
+        return self._segmenter.normalize_parts(prepared, self._settings.special)
+
+    def _insert_template(
+        self, ids: NDArray[np.uint32], bounds: NDArray[np.int64], task: DocumentTask
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Return ids with those before and behind each document, and where documents then begin."""
+        before, behind = self._settings.template_prefix, self._settings.ids_behind
+        n_documents = len(bounds) - 1
+        n_before = np.full(n_documents, len(before))
+        n_behind = np.full(n_documents, len(behind))
+        n_before[0] = 0 if task.is_continued else n_before[0]
+        n_behind[-1] = 0 if task.is_open else n_behind[-1]
+        # In the order of the result: before document 0, behind it, before document 1, and so on.
+        places = np.stack([bounds[:-1], bounds[1:]], axis=1).ravel()
+        counts = np.stack([n_before, n_behind], axis=1).ravel()
+        values = np.tile(np.array([*before, *behind], dtype=np.uint32), n_documents)
+        first = len(before) if task.is_continued else 0
+        last = len(values) - (len(behind) if task.is_open else 0)
+        inserted = np.insert(ids, np.repeat(places, counts), values[first:last])
+        grown = np.zeros(n_documents + 1, dtype=np.int64)
+        np.cumsum(n_before + n_behind, out=grown[1:])
+        return inserted, bounds + grown
