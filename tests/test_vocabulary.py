@@ -6,7 +6,8 @@ import pytest
 from numbpe import reference
 from numbpe.errors import ArgumentError, DataError
 from numbpe.recipes import RECIPES
-from numbpe.vocabulary import MAX_TOKEN_ID, Vocabulary
+from numbpe.vocabulary import Vocabulary
+from numbpe.vocabulary_checks import MAX_TOKEN_ID
 
 # "ab", "abc", "bc": what merges of the symbols of bytes and earlier merges make.
 MERGE_SYMBOLS = [(97, 98), (256, 99), (98, 99)]

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from numbpe.errors import FormatError, shorten_value
+from numbpe.formats.reading import BYTE_ORDER_MARK
 
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _KINDS: Final = {
     dict: "an object",
     list: "a list",
@@ -73,7 +73,7 @@ def read_json(path: Path) -> JsonValue:
     Raises FormatError for what is not UTF-8, not JSON, cut off, empty, or no object; it says where.
     """
     data = path.read_bytes()
-    start = len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
+    start = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
     document = JsonValue(path, "", None)
     try:
         text = str(memoryview(data)[start:], "utf-8")

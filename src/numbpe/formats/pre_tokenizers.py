@@ -9,6 +9,7 @@ from numbpe.formats.library_classes import NUMBER, PUNCTUATION
 from numbpe.formats.oniguruma_reading import escape_literal, parse_or_refuse
 from numbpe.formats.pattern_coverage import covers_every_text, is_printable_ascii
 from numbpe.formats.post_processors import read_prepend_scheme
+from numbpe.formats.reading import KnownPattern, name_pattern
 from numbpe.formats.text_steps import read_string_or_regex
 from numbpe.named_patterns import NAMED_PATTERNS
 from numbpe.regex_nodes import as_characters
@@ -17,14 +18,6 @@ _KNOWN: Final = (
     "ByteLevel, Split, Digits, Punctuation, Metaspace, FixedLength and sequences of these"
 )
 _BEHAVIORS: Final = ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")
-
-
-@dataclass(frozen=True)
-class KnownPattern:
-    """A pattern whose expressions are known; () for none."""
-
-    name: str | None
-    sources: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -51,18 +44,12 @@ def read_pre_tokenizer(
     reader = _PreTokenizerReader(normalizer)
     if pre_tokenizer is not None:
         reader.read(pre_tokenizer)
-    sources = tuple(reader.sources)
     return PreTokenization(
         "bytes" if reader.is_byte_level else "characters",
         tuple(reader.preparation),
-        KnownPattern(find_name(sources), sources),
+        name_pattern(tuple(reader.sources)),
         reader.numeric_cuts,
     )
-
-
-def find_name(sources: tuple[str, ...]) -> str | None:
-    """Return the name of a pattern, None if it has none."""
-    return next((name for name, known in NAMED_PATTERNS.items() if known == sources), None)
 
 
 class _PreTokenizerReader:

@@ -20,7 +20,7 @@ from numbpe.errors import shorten_value
 from numbpe.formats.byte_alphabet import LETTERS
 from numbpe.formats.json_documents import JsonValue
 from numbpe.formats.library_classes import NUMERIC_LETTERS
-from numbpe.vocabulary import PatternLike, Vocabulary
+from numbpe.vocabulary import PatternSource, Vocabulary
 from numbpe.vocabulary_checks import MAX_TOKEN_ID
 
 _NO_BYTE: Final = 256
@@ -45,18 +45,20 @@ class SpelledModel:
     ids: the id of every spelling.
     merges: "left right" or ["left", "right"], each.
     place_of_ids, place_of_merges: where they stand, for errors.
+    allows_homonyms: whether an added token may be spelled like a token of another id.
     """
 
     ids: dict[str, Any]
     merges: Sequence[Any]
     place_of_ids: JsonValue
     place_of_merges: JsonValue
+    allows_homonyms: bool = False
 
     def build_vocabulary(
         self,
         alphabet: Literal["bytes", "characters"],
         added_tokens: Sequence[AddedToken],
-        pattern: PatternLike,
+        pattern: PatternSource,
         *,
         numeric_cuts: Literal["each", "runs"] | None = None,
     ) -> Vocabulary:
@@ -81,7 +83,7 @@ class SpelledModel:
                 map(apart_names.__contains__, spellings), np.bool_, len(spellings)
             )
         special = {name: self.ids[name] for name in compress(spellings, is_apart.tolist())}
-        special |= {t.content: t.id for t in added_tokens if t.content not in self.ids}
+        special |= {t.content: t.id for t in added_tokens if self.ids.get(t.content) != t.id}
         contents = contents[np.repeat(~is_apart, np.abs(lengths))] if is_apart.any() else contents
         return Vocabulary.from_arrays(
             *_arrange_tokens(ids[~is_apart], lengths[~is_apart], contents, special),
@@ -182,12 +184,13 @@ class SpelledModel:
         """Raise FormatError for an added token whose id or spelling is another token's."""
         added = {token.id: token for token in added_tokens}
         for token in added.values():
-            if self.ids.get(token.content, token.id) != token.id:
+            is_homonym = self.ids.get(token.content, token.id) != token.id
+            if is_homonym and not self.allows_homonyms:
                 raise self.place_of_ids.fail(
                     f"the added token {shorten_value(token.content)} has the id {token.id}, but in "
                     f"the vocabulary it has the id {self.ids[token.content]}; make them equal"
                 )
-        outside = {id for id, token in added.items() if token.content not in self.ids}
+        outside = {id for id, token in added.items() if self.ids.get(token.content) != id}
         if outside.isdisjoint(self.ids.values()):
             return
         for spelling, token_id in self.ids.items():
@@ -212,7 +215,7 @@ class SpelledModel:
         candidates = [
             token
             for token in added_tokens
-            if token.content in self.ids
+            if self.ids.get(token.content) == token.id
             and len(token.content) > 1
             and (token.special or (alphabet == "bytes" and not token.content.isascii()))
         ]

@@ -1,0 +1,59 @@
+"""Added tokens of JSON files, each with an id of its own."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from numbpe.definition import AddedToken
+from numbpe.errors import shorten_value
+from numbpe.formats.json_documents import JsonValue
+from numbpe.vocabulary_checks import MAX_TOKEN_ID
+
+
+@dataclass
+class _AddedTokens:
+    """Added tokens so far, by id and by content; two may share neither."""
+
+    by_id: dict[int, AddedToken]
+    by_content: dict[str, AddedToken]
+
+    def add(self, token: AddedToken, place: JsonValue) -> None:
+        other = self.by_id.get(token.id) or self.by_content.get(token.content)
+        if other is not None and (other.id, other.content) != (token.id, token.content):
+            raise place.fail(
+                f"the added tokens {shorten_value(other.content)}, id {other.id}, and "
+                f"{shorten_value(token.content)}, id {token.id}, cannot be told apart; "
+                "give each its own id"
+            )
+        self.by_id[token.id] = self.by_content[token.content] = token
+
+
+def read_added_tokens(
+    document: JsonValue, others: Iterable[tuple[AddedToken, JsonValue]] = ()
+) -> tuple[AddedToken, ...]:
+    """Return the added tokens by id; FormatError if two have one id, or one has two.
+
+    others: those of tokenizer_config.json, whose flags count where a token is in both.
+    """
+    tokens = _AddedTokens({}, {})
+    for item in document.iterate("added_tokens"):
+        tokens.add(read_added_token(item, item.require("id", int)), item)
+    for token, place in others:
+        tokens.add(token, place)
+    return tuple(token for _, token in sorted(tokens.by_id.items()))
+
+
+def read_added_token(item: JsonValue, token_id: int) -> AddedToken:
+    """Return one added token; ``normalized`` is what is not special, if the file does not say."""
+    if not 0 <= token_id <= MAX_TOKEN_ID:
+        raise item.fail(f"the id {token_id} is out of range; ids are from 0 to {MAX_TOKEN_ID:,}")
+    content = item.require("content", str)
+    if not content:
+        raise item.fail("the content of an added token is empty; take the token out")
+    try:
+        content.encode()
+    except UnicodeEncodeError:
+        raise item.fail(f"{content!r} holds an unpaired surrogate, which no text holds") from None
+    special = item.take("special", bool, False)
+    flags = {key: item.take(key, bool, False) for key in ("single_word", "lstrip", "rstrip")}
+    normalized = item.take("normalized", bool, not special)
+    return AddedToken(content, token_id, special, normalized, **flags)
