@@ -189,11 +189,11 @@ def test_tokenizer_json__refuses_what_it_cannot_translate(source: str, message: 
 def test_tokenizer_json__leaves_known_patterns_as_they_are() -> None:
     """Truth: the published expressions, which readers find by their text."""
     for name in ("llama3", "o200k", "qwen2"):
-        document = build_document(make_tokenizer(name).vocabulary)
+        document = build_document(make_tokenizer(name).definition)
         steps = document["pre_tokenizer"]["pretokenizers"]
         assert steps[0]["pattern"] == {"Regex": NAMED_PATTERNS[name][0]}
         assert steps[1]["use_regex"] is False
-    assert build_document(make_tokenizer("gpt2").vocabulary)["pre_tokenizer"]["use_regex"] is True
+    assert build_document(make_tokenizer("gpt2").definition)["pre_tokenizer"]["use_regex"] is True
 
 
 def test_tokenizer_json__refuses_special_tokens_spelled_like_ordinary_ones() -> None:
@@ -201,7 +201,7 @@ def test_tokenizer_json__refuses_special_tokens_spelled_like_ordinary_ones() -> 
     for special in ("a", "\u00e9", "the", "\u0120the"):
         tokenizer = make_tokenizer("gpt2", specials=("<s>", special))
         with pytest.raises(ArgumentError, match=f"cannot hold the special token '{special}'"):
-            build_document(tokenizer.vocabulary)
+            build_document(tokenizer.definition)
     for special in ("a", "\u00e9"):
         with pytest.raises(ArgumentError, match="cannot hold the special token"):
             check_can_hold([special], [])

@@ -168,12 +168,16 @@ class Tokenizer:
         """Return the tokenizer of ``vocab_size`` tokens that has the first of the merges.
 
         It equals what training to that size gives, so that one run yields many sizes. Ids of
-        special tokens that are numbered after the merges move down.
+        special tokens that are numbered after the merges move down. An added token that is not
+        special and that a merge makes goes with its merge.
 
         Raises ArgumentError for more tokens than there are, or fewer than the bytes and the
         special tokens.
         """
-        return self.from_vocabulary(self._vocabulary.truncated(vocab_size), self._pattern)
+        from numbpe.truncating import truncate_definition
+
+        definition = truncate_definition(self._definition, vocab_size)
+        return self.from_definition(definition, self._pattern)
 
     def save(self, path: FilePath) -> None:
         """Write the tokenizer in the format that the suffix of ``path`` stands for.
@@ -186,7 +190,7 @@ class Tokenizer:
         """
         from numbpe import formats
 
-        formats.save(self._vocabulary, path)
+        formats.save(self._definition, path)
 
     # Text to ids
 

@@ -279,6 +279,10 @@ class Vocabulary:
 
         Raises ArgumentError if the size is above this one's, or below the tokens that must stay.
         """
+        return self.truncated_with_ids(vocab_size)[0]
+
+    def truncated_with_ids(self, vocab_size: int) -> tuple[Self, Tokens]:
+        """Return the same, and the (n_ids,) int32 new ids of all tokens, -1 for one that goes."""
         size = index(vocab_size)
         first_ranks = np.unique(self.merge_results, return_index=True)[1]
         first_ranks.sort()
@@ -292,15 +296,22 @@ class Vocabulary:
         is_kept = np.ones(self.n_ids, dtype=np.bool_)
         is_kept[self.merge_results[n_merges:]] = False
         is_kept[self.merge_results[:n_merges]] = True
-        new_ids = np.cumsum(is_kept, dtype=np.int32) - np.int32(1)
-        return self._from_parts(
-            [content for content, kept in zip(self.tokens, is_kept.tolist(), strict=True) if kept],
+        new_ids = np.where(is_kept, np.cumsum(is_kept) - 1, -1).astype(np.int32)
+        pairs, results = (
             new_ids[self.merge_pairs[:n_merges]],
             new_ids[self.merge_results[:n_merges]],
+        )
+        # In a vocabulary from elsewhere a merge may join what only a later one makes.
+        is_possible = (pairs >= 0).all(axis=1)
+        vocabulary = self._from_parts(
+            [content for content, kept in zip(self.tokens, is_kept.tolist(), strict=True) if kept],
+            pairs[is_possible],
+            results[is_possible],
             {name: int(new_ids[token_id]) for name, token_id in self.special_tokens.items()},
             _KnownPattern(self.pattern_name, self.pattern_sources),
             self.recipe_name,
         )
+        return vocabulary, new_ids
 
 
 @dataclass(frozen=True)

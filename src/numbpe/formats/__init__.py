@@ -1,7 +1,7 @@
 """File formats: one module a format, and one table of which suffix means which.
 
-Every writer takes a vocabulary and a path, writes the same bytes for the same vocabulary every
-time, and leaves a whole file or none.
+Every writer takes a definition and a path, writes the same bytes for the same definition every
+time, and leaves a whole file or none. What a format cannot hold is refused by name.
 """
 
 import os
@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from numbpe.definition import TokenizerDefinition
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import FilePath
 from numbpe.formats import gpt2, pickles, tiktoken, tokenizer_json
 from numbpe.garbage import paused_collection
-from numbpe.vocabulary import Vocabulary
 
-Writer: TypeAlias = Callable[[Vocabulary, Path], None]
+Writer: TypeAlias = Callable[[TokenizerDefinition, Path], None]
 
 FOLDER_SUFFIX: Final = ""
 """Stands for a path without a suffix, or of a folder that exists."""
@@ -28,18 +28,18 @@ WRITERS: Final[Mapping[str, Writer]] = {
 }
 
 
-def save(vocabulary: Vocabulary, path: FilePath) -> None:
-    """Write ``vocabulary`` in the format that the suffix of ``path`` stands for.
+def save(definition: TokenizerDefinition, path: FilePath) -> None:
+    """Write ``definition`` in the format that the suffix of ``path`` stands for.
 
     NAME.json is a tokenizer.json, NAME.tiktoken a rank file without the special tokens, NAME.pkl
     the two pickles NAME_vocab.pkl and NAME_merges.pkl, and a path without a suffix, one that ends
     with a slash or one of a folder that exists, a folder with vocab.json and merges.txt.
 
-    Raises ArgumentError for another suffix, or if the format cannot hold the vocabulary.
+    Raises ArgumentError for another suffix, or if the format cannot hold the tokenizer.
     """
     writer = choose_writer(path)
     with paused_collection():
-        writer(vocabulary, Path(path))
+        writer(definition, Path(path))
 
 
 def choose_writer(path: FilePath) -> Writer:

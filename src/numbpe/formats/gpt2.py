@@ -9,19 +9,30 @@ import json
 from pathlib import Path
 from typing import Final
 
-from numbpe.errors import ArgumentError
+from numbpe.definition import TokenizerDefinition
+from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import write_together
 from numbpe.formats.byte_alphabet import spell_merges, spell_tokens
+from numbpe.formats.refusals import check_is_plain, check_merges_by_list
 from numbpe.vocabulary import Vocabulary
 
 VOCAB_NAME: Final = "vocab.json"
 MERGES_NAME: Final = "merges.txt"
 ADDED_TOKENS_NAME: Final = "added_tokens.json"
 _VERSION_LINE: Final = "#version: 0.2"
+_FORM: Final = "a folder with vocab.json and merges.txt"
+_REMEDY: Final = "save as .json"
 
 
-def save(vocabulary: Vocabulary, path: Path) -> None:
-    """Write the folder ``path``; ArgumentError if a merge cannot be told from the version line."""
+def save(definition: TokenizerDefinition, path: Path) -> None:
+    """Write the folder ``path``; ArgumentError for what it cannot hold.
+
+    That is, among others, a merge that readers take for the version line.
+    """
+    _check_characters(definition)
+    check_is_plain(definition, _FORM, _REMEDY)
+    check_merges_by_list(definition, _FORM, _REMEDY)
+    vocabulary = definition.vocabulary
     contents = {
         path / VOCAB_NAME: _format_json(_spell_vocabulary(vocabulary)),
         path / MERGES_NAME: _format_merges(vocabulary),
@@ -32,6 +43,19 @@ def save(vocabulary: Vocabulary, path: Path) -> None:
     if not vocabulary.special_tokens:
         # Special tokens of an older vocabulary in this folder would be taken for this one's.
         (path / ADDED_TOKENS_NAME).unlink(missing_ok=True)
+
+
+def _check_characters(definition: TokenizerDefinition) -> None:
+    """Raise ArgumentError if a merge of characters holds what parts the merges of merges.txt."""
+    if definition.rules.alphabet == "bytes":
+        return
+    for rank, (left, right) in enumerate(definition.vocabulary.merges):
+        if b"\n" in left + right or b" " in left + right:
+            raise ArgumentError(
+                f"cannot save as {_FORM}: merge {rank}, "
+                f"{shorten_value((left.decode(), right.decode()))}, holds a line end or a space, "
+                f"which merges.txt cannot hold; {_REMEDY}"
+            )
 
 
 def _spell_vocabulary(vocabulary: Vocabulary) -> dict[str, int]:

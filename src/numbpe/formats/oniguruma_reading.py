@@ -43,6 +43,23 @@ def escape_literal(text: str) -> str:
     return _META_CHARACTERS.sub(lambda match: "\\" + match[0], text)
 
 
+def write_split_before(letter: str) -> str:
+    """Return an expression that cuts before every ``letter``, as the library's MergedWithNext."""
+    return write_merged(escape_literal(letter), "MergedWithNext")
+
+
+def write_merged(source: str, behavior: str) -> str:
+    """Return an expression whose matches are pieces that a character of ``source`` ends or begins.
+
+    source: reads exactly one character. behavior: MergedWithPrevious or MergedWithNext.
+    """
+    others = f"[^{source}]" if len(source) == 1 else f"(?:(?!{source})(?s:.))"
+    one = source if len(source) == 1 else f"(?:{source})"
+    if behavior == "MergedWithPrevious":
+        return f"{others}*{one}|{others}+"
+    return f"{one}{others}*|{others}+"
+
+
 def parse_or_refuse(source: str, place: JsonValue) -> Node:
     """Return an expression of ours as nodes; FormatError if the parser does not know it all."""
     try:

@@ -8,12 +8,15 @@ import pickle
 from pathlib import Path
 from typing import Final, Protocol
 
+from numbpe.definition import TokenizerDefinition
 from numbpe.files import FilePath, write_together
+from numbpe.formats.refusals import check_is_plain, check_merges_by_list
 from numbpe.garbage import paused_collection
-from numbpe.vocabulary import Vocabulary
 
 PROTOCOL: Final = 4
 """Fixed, so that the files do not depend on Python's version; every Python since 3.4 reads it."""
+
+_REMEDY: Final = "save as .json"
 
 
 class HasTokens(Protocol):
@@ -25,8 +28,14 @@ class HasTokens(Protocol):
     def merges(self) -> list[tuple[bytes, bytes]]: ...
 
 
-def save(vocabulary: Vocabulary, path: Path) -> None:
-    """Write NAME_vocab.pkl and NAME_merges.pkl for the path NAME.pkl."""
+def save(definition: TokenizerDefinition, path: Path) -> None:
+    """Write NAME_vocab.pkl and NAME_merges.pkl for the path NAME.pkl.
+
+    Raises ArgumentError for what they cannot hold.
+    """
+    check_is_plain(definition, "pickles", _REMEDY)
+    check_merges_by_list(definition, "pickles", _REMEDY)
+    vocabulary = definition.vocabulary
     write_together(
         {
             path.with_name(f"{path.stem}_vocab.pkl"): _dump(vocabulary.to_dict()),

@@ -6,7 +6,7 @@ from typing import Final, Literal
 from numbpe.definition import METASPACE, Prepend, Replace, TextStep
 from numbpe.formats.json_documents import JsonValue
 from numbpe.formats.library_classes import NUMBER, PUNCTUATION
-from numbpe.formats.oniguruma_reading import escape_literal, parse_or_refuse
+from numbpe.formats.oniguruma_reading import escape_literal, parse_or_refuse, write_merged
 from numbpe.formats.pattern_coverage import covers_every_text, is_printable_ascii
 from numbpe.formats.post_processors import read_prepend_scheme
 from numbpe.formats.reading import KnownPattern, name_pattern
@@ -162,13 +162,7 @@ class _PreTokenizerReader:
         elif behavior in ("MergedWithPrevious", "MergedWithNext") and not is_inverted:
             if as_characters(node) is None:
                 raise step.fail(f"{behavior} is known for single characters, not for {source!r}")
-            others = f"[^{source}]" if len(source) == 1 else f"(?:(?!{source})(?s:.))"
-            source = source if len(source) == 1 else f"(?:{source})"
-            source = (
-                f"{others}*{source}|{others}+"
-                if behavior == "MergedWithPrevious"
-                else f"{source}{others}*|{others}+"
-            )
+            source = write_merged(source, behavior)
         else:
             inverted = " with invert" if is_inverted else ""
             raise step.fail(

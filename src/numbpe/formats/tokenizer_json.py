@@ -1,7 +1,8 @@
 """tokenizer.json, as the ``tokenizers`` library (0.20 and later) reads it.
 
-Written are a BPE model over letters that stand for bytes, the pattern as one Split for each of its
-regular expressions, and the special tokens. The library then makes exactly our ids.
+Written is all of a definition: the model, the normalizer, the pattern as one Split for each of its
+regular expressions, the added tokens, the template and the decoder. The library then makes exactly
+our ids.
 
 The format numbers tokens by their spelling, so it cannot hold a special token that is spelled like
 an ordinary one: that is refused rather than renumbered.
@@ -12,20 +13,25 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from numbpe.definition import AddedToken, TokenizerDefinition
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import write_atomically
-from numbpe.formats.byte_alphabet import LETTERS, spell_merges, spell_tokens
+from numbpe.formats.byte_alphabet import LETTERS, spell_tokens
 from numbpe.formats.oniguruma import translate_pattern
-from numbpe.named_patterns import NAMED_PATTERNS
+from numbpe.formats.step_documents import (
+    build_decoder,
+    build_normalizer,
+    build_post_processor,
+    build_pre_tokenizer,
+)
 from numbpe.vocabulary import Vocabulary
 
-(GPT2_SOURCE,) = NAMED_PATTERNS["gpt2"]
-"""The expression that the library's ByteLevel step has built in."""
 
-
-def save(vocabulary: Vocabulary, path: Path) -> None:
-    """Write a tokenizer.json; ArgumentError if the format cannot hold the vocabulary."""
-    document = build_document(vocabulary)
+def save(definition: TokenizerDefinition, path: Path) -> None:
+    """Write a tokenizer.json; ArgumentError if the format cannot hold the tokenizer."""
+    document = build_document(definition)
     data = json.dumps(document, ensure_ascii=False).encode()
     with write_atomically(path) as file:
         file.write(data)
@@ -40,48 +46,74 @@ def check_can_hold(special_tokens: Iterable[str], pattern_sources: Iterable[str]
         translate_pattern(source)
 
 
-def build_document(vocabulary: Vocabulary) -> dict[str, Any]:
+def build_document(definition: TokenizerDefinition) -> dict[str, Any]:
     """Return the content of a tokenizer.json as JSON values."""
+    spellings = _spell(definition)
+    rules = definition.rules
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": _list_added_tokens(vocabulary),
-        "normalizer": None,
-        "pre_tokenizer": _build_pre_tokenizer(vocabulary.pattern_sources),
-        "post_processor": None,
-        "decoder": _build_byte_level(use_regex=True),
+        "added_tokens": [*map(_build_added_token, definition.added_tokens)],
+        "normalizer": build_normalizer(definition.normalizer),
+        "pre_tokenizer": build_pre_tokenizer(definition),
+        "post_processor": build_post_processor(definition, spellings),
+        "decoder": build_decoder(definition),
         "model": {
             "type": "BPE",
             "dropout": None,
-            "unk_token": None,
+            "unk_token": None if rules.unk_id is None else spellings[rules.unk_id],
             "continuing_subword_prefix": None,
             "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": False,
-            "vocab": _spell_vocabulary(vocabulary),
-            "merges": spell_merges(vocabulary),
+            "fuse_unk": rules.fuse_unk,
+            "byte_fallback": rules.byte_fallback,
+            "ignore_merges": rules.ignore_merges,
+            "vocab": _number_spellings(definition, spellings),
+            "merges": _list_merges(definition, spellings),
         },
     }
 
 
-def _spell_vocabulary(vocabulary: Vocabulary) -> dict[str, int]:
-    """Return the ids by spelling, ids ascending.
+def _spell(definition: TokenizerDefinition) -> list[str]:
+    """Return the spelling of every id, "" where none is in use."""
+    vocabulary = definition.vocabulary
+    if definition.rules.alphabet == "bytes":
+        spellings = spell_tokens(vocabulary)
+    else:
+        spellings = [content.decode() for content in vocabulary.tokens]
+    for name, token_id in vocabulary.special_tokens.items():
+        spellings[token_id] = name
+    return spellings
 
-    Special tokens are among them, or the library would give them ids after all the others.
-    """
-    names = {id: name for name, id in vocabulary.special_tokens.items()}
-    spelled: dict[str, int] = {}
-    for token_id, letters in enumerate(spell_tokens(vocabulary)):
-        spelling = names.get(token_id, letters)
+
+def _number_spellings(definition: TokenizerDefinition, spellings: list[str]) -> dict[str, int]:
+    """Return the ids by spelling, ids ascending, of the tokens that the model must have."""
+    names = {id: name for name, id in definition.vocabulary.special_tokens.items()}
+    outside = _list_outside(definition)
+    numbered: dict[str, int] = {}
+    for token_id, spelling in enumerate(spellings):
         if not spelling:
             continue
-        if spelling in spelled:
-            other_id = spelled[spelling]
+        if spelling in numbered:
+            other_id = numbered[spelling]
             raise _describe_clash(names.get(token_id) or names[other_id], min(token_id, other_id))
-        spelled[spelling] = token_id
-    return spelled
+        numbered[spelling] = token_id
+    return {name: id for name, id in numbered.items() if id not in outside} if outside else numbered
+
+
+def _list_outside(definition: TokenizerDefinition) -> set[int]:
+    """Return the ids of the added tokens that the model need not have.
+
+    The library numbers those after the model's tokens, in their order. Where that gives other ids,
+    all of them must be among the model's tokens, too.
+    """
+    vocabulary: Vocabulary = definition.vocabulary
+    added = {token.id for token in definition.added_tokens}
+    outside = sorted(id for id in vocabulary.special_tokens.values() if id in added)
+    if definition.rules.unk_id in outside:
+        return set()
+    first_id = len(vocabulary) - len(outside)
+    return set(outside) if outside == [*range(first_id, len(vocabulary))] else set()
 
 
 def _describe_clash(name: str, ordinary_id: int) -> ArgumentError:
@@ -92,45 +124,22 @@ def _describe_clash(name: str, ordinary_id: int) -> ArgumentError:
     )
 
 
-def _list_added_tokens(vocabulary: Vocabulary) -> list[dict[str, Any]]:
-    by_id = sorted(vocabulary.special_tokens.items(), key=lambda item: item[1])
-    return [
-        {
-            "id": token_id,
-            "content": name,
-            "single_word": False,
-            "lstrip": False,
-            "rstrip": False,
-            "normalized": False,
-            "special": True,
-        }
-        for name, token_id in by_id
-    ]
-
-
-def _build_pre_tokenizer(sources: tuple[str, ...]) -> dict[str, Any]:
-    """Return the steps that cut text into pieces and write their bytes as letters.
-
-    The GPT-2 expression, if it comes last, is left to ByteLevel: other readers know it there.
-    """
-    is_built_in = sources[-1] == GPT2_SOURCE
-    steps: list[dict[str, Any]] = [
-        {
-            "type": "Split",
-            "pattern": {"Regex": translate_pattern(source)},
-            "behavior": "Isolated",
-            "invert": False,
-        }
-        for source in (sources[:-1] if is_built_in else sources)
-    ]
-    steps.append(_build_byte_level(use_regex=is_built_in))
-    return steps[0] if len(steps) == 1 else {"type": "Sequence", "pretokenizers": steps}
-
-
-def _build_byte_level(*, use_regex: bool) -> dict[str, Any]:
+def _build_added_token(token: AddedToken) -> dict[str, Any]:
     return {
-        "type": "ByteLevel",
-        "add_prefix_space": False,
-        "trim_offsets": True,
-        "use_regex": use_regex,
+        "id": token.id,
+        "content": token.content,
+        "single_word": token.single_word,
+        "lstrip": token.lstrip,
+        "rstrip": token.rstrip,
+        "normalized": token.normalized,
+        "special": token.special,
     }
+
+
+def _list_merges(definition: TokenizerDefinition, spellings: list[str]) -> list[list[str]]:
+    """Return the two tokens that each merge joins, the first to be applied first."""
+    vocabulary = definition.vocabulary
+    pairs = vocabulary.merge_pairs
+    if definition.rules.merge_order == "result":
+        pairs = pairs[np.argsort(vocabulary.merge_results, kind="stable")]
+    return [[spellings[left], spellings[right]] for left, right in pairs.tolist()]
