@@ -82,6 +82,10 @@ class AddedTokenMatcher:
         """Return False if it is quick to see that :meth:`find` finds nothing in a text."""
         return self._raw.may_find(data, 0, len(data), special)
 
+    def may_find_normalized(self, data: bytes, special: SpecialPolicy) -> bool:
+        """Return False if it is quick to see that :meth:`find_normalized` finds nothing."""
+        return self._normalized.may_find(data, 0, len(data), special)
+
     def find(
         self, text: TextArray, start: int, stop: int, special: SpecialPolicy
     ) -> NDArray[np.int64]:

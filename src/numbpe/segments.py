@@ -1,8 +1,7 @@
 """Texts to parts that the encoder takes: cut at added tokens, normalized in between."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +9,10 @@ from numpy.typing import NDArray
 from numbpe.added_tokens import AddedTokenMatcher, SpecialPolicy
 from numbpe.alignments import apply_steps_aligned
 from numbpe.arrays import Offsets, TextArray
-from numbpe.definition import Normalization, Prepend, StripAccents, TextStep, TokenizerDefinition
+from numbpe.definition import Prepend, TextStep, TokenizerDefinition
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.normalizers import apply_steps, may_change
-from numbpe_kernels.constants import TEXT_PADDING
-
-_PADDING: Final = bytes(TEXT_PADDING)
-
-_ASCII_NEUTRAL: Final = (Normalization, StripAccents)
-"""Steps that leave ASCII as it is."""
+from numbpe.text_changes import TextChanger, join_texts, leave_ascii
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +36,8 @@ class Segmenter:
         self.matcher = AddedTokenMatcher(definition)
         self._normalizer = definition.normalizer
         self._preparation = definition.preparation
+        self._normalizer_changer = TextChanger(self._normalizer)
+        self._preparation_changer = TextChanger(self._preparation)
         self._moves_starts = bool(self._normalizer) and any(
             isinstance(step, Prepend) and step.first_only for step in self._preparation
         )
@@ -49,9 +45,7 @@ class Segmenter:
             self._normalizer or self._preparation or self.matcher.has_normalized
         )
         steps = (*self._normalizer, *self._preparation)
-        self._leaves_ascii = not self.matcher.has_normalized and all(
-            isinstance(step, _ASCII_NEUTRAL) for step in steps
-        )
+        self._leaves_ascii = not self.matcher.has_normalized and leave_ascii(steps)
 
     def is_plain(self, content: bytes, special: SpecialPolicy) -> bool:
         """Return True if it is quick to see that a text is one part, just as it stands."""
@@ -65,18 +59,35 @@ class Segmenter:
         Raises ArgumentError for what is neither str nor bytes, and under the policy ``"error"`` for
         a special token.
         """
+        if len(texts) == 1:
+            return self._prepare_one(encode_utf8(texts[0]), special)
         contents = [encode_utf8(text) for text in texts]
-        text = _join_texts(contents)
-        if len(contents) == 1 and not self._changes_text:
-            # What many callers do with short texts, so that a microsecond counts.
-            content = contents[0]
-            if not self.matcher.may_find(content, special):
-                parts = np.array([(0, len(content), -1)])
-                return PreparedText(text, parts, np.array((0, 1)))
         bounds = np.zeros(len(contents) + 1, dtype=np.int64)
         np.cumsum([len(content) for content in contents], out=bounds[1:])
         rows = np.stack([bounds[:-1], bounds[1:]], axis=1)
-        return self.prepare_array(text, rows, special)
+        return self.prepare_array(join_texts(contents), rows, special)
+
+    def _prepare_one(self, content: bytes, special: SpecialPolicy) -> PreparedText:
+        """Return the parts of one text; quick for a short one without added tokens."""
+        matcher = self.matcher
+        if matcher.may_find(content, special):
+            rows = np.array([(0, len(content))])
+            return self.prepare_array(join_texts([content]), rows, special)
+        changed = content
+        if self._changes_text:
+            text = content.decode("utf-8", "surrogateescape")
+            changed_text = apply_steps(self._normalizer, text)
+            changed = changed_text.encode("utf-8", "surrogateescape")
+            is_moved = self._moves_starts and changed != content
+            if is_moved or matcher.may_find_normalized(changed, special):
+                parts = np.array([(0, len(content), -1)])
+                prepared = PreparedText(join_texts([content]), parts, np.array((0, 1)))
+                return self.normalize_parts(prepared, special)
+            if self._preparation:
+                changed_text = apply_steps(self._preparation, changed_text)
+                changed = changed_text.encode("utf-8", "surrogateescape")
+        parts = np.array([(0, len(changed), -1)])
+        return PreparedText(join_texts([changed]), parts, np.array((0, 1)))
 
     def prepare_array(
         self, text: TextArray, rows: NDArray[np.int64], special: SpecialPolicy
@@ -94,7 +105,7 @@ class Segmenter:
         The first part of a text is taken for its start.
         """
         raw = prepared
-        prepared = _change_parts(raw, self._normalizer, raw.first_parts[:-1].tolist())
+        prepared = _change_parts(raw, self._normalizer_changer, raw.first_parts[:-1].tolist())
         if self.matcher.has_normalized:
             parts, first_parts = self.matcher.find_normalized_in_rows(
                 prepared.text, prepared.parts[:, :2], special
@@ -106,37 +117,12 @@ class Segmenter:
         heads = prepared.first_parts[:-1].tolist()
         if self._moves_starts:
             heads = _find_heads(raw, prepared, self._normalizer)
-        return _change_parts(prepared, self._preparation, heads)
+        return _change_parts(prepared, self._preparation_changer, heads)
 
 
-def _change_parts(
-    prepared: PreparedText, steps: Sequence[TextStep], heads: Iterable[int]
-) -> PreparedText:
-    """Return parts changed by ``steps``; the same object if all of them stay as they are.
-
-    heads: the parts that stand at the start of a text.
-    """
-    if not steps or _leaves_text(steps, prepared):
-        return prepared
-    heads = set(heads)
-    contents: list[bytes] = []
-    is_changed = False
-    for k, (start, stop, _) in enumerate(prepared.parts.tolist()):
-        content = prepared.text[start:stop].tobytes()
-        text = content.decode("utf-8", "surrogateescape")
-        if may_change(steps, text):
-            text = apply_steps(steps, text, is_first=k in heads)
-            changed = text.encode("utf-8", "surrogateescape")
-            is_changed = is_changed or changed != content
-            content = changed
-        contents.append(content)
-    if not is_changed:
-        return prepared
-    parts = prepared.parts.copy()
-    np.cumsum([len(content) for content in contents], out=parts[:, 1])
-    parts[0, 0] = 0
-    parts[1:, 0] = parts[:-1, 1]
-    return PreparedText(_join_texts(contents), parts, prepared.first_parts)
+def _change_parts(prepared: PreparedText, changer: TextChanger, heads: list[int]) -> PreparedText:
+    changed = changer.change(prepared.text, prepared.parts, heads)
+    return PreparedText(*changed, prepared.first_parts) if changed else prepared
 
 
 def _find_heads(
@@ -167,19 +153,6 @@ def _find_heads(
             heads.append(part)
             part += 1
     return heads
-
-
-def _leaves_text(steps: Sequence[TextStep], prepared: PreparedText) -> bool:
-    """Return True if it is quick to see that ``steps`` change none of many parts."""
-    if not all(isinstance(step, _ASCII_NEUTRAL) for step in steps):
-        return False
-    parts = prepared.parts
-    return not len(parts) or prepared.text[parts[0, 0] : parts[-1, 1]].tobytes().isascii()
-
-
-def _join_texts(contents: list[bytes]) -> TextArray:
-    """Return texts, one after another, as a writeable array with its padding; one copy."""
-    return np.frombuffer(bytearray().join([*contents, _PADDING]), dtype=np.uint8)
 
 
 def cut_at_matches(start: int, stop: int, matches: NDArray[np.int64]) -> NDArray[np.int64]:
