@@ -14,6 +14,7 @@ from numbpe_kernels._jit import njit
 from numbpe_kernels.literals import Literals, literals_match_at, literals_skip
 from numbpe_kernels.memory import load_u64
 from numbpe_kernels.utf8 import utf8_measure
+from numbpe_kernels.views import view_i32, view_i64, view_u8, view_u8_matrix
 
 SINGLE_WORD = 1
 """Only where no word character stands before or behind it."""
@@ -197,6 +198,50 @@ def added_tokens_cut(
         progress[1] = 0
         progress[2] = 0
     return -1
+
+
+@njit
+def added_tokens_view(d: NDArray[np.int64]) -> AddedTokens:
+    """Return the added tokens of a descriptor, see ``views``. Reads only.
+
+    d : (25,) int64, addresses and lengths in the order of the fields, those of literals first
+    """
+    literals = Literals(
+        view_i64(d[0], d[1]),
+        view_i64(d[2], d[3]),
+        view_i64(d[4], d[5]),
+        view_i64(d[6], d[7]),
+        view_u8(d[8], d[9]),
+        view_i64(d[10], d[11]),
+        view_u8(d[12], d[13]),
+        view_u8_matrix(d[14], d[15], d[16]),
+    )
+    return AddedTokens(
+        literals,
+        view_i64(d[17], d[18]),
+        view_u8(d[19], d[20]),
+        view_i32(d[21], d[22]),
+        view_i32(d[23], d[24]),
+    )
+
+
+@njit
+def added_tokens_run(
+    descriptor: NDArray[np.int64],
+    text: NDArray[np.uint8],
+    rows: NDArray[np.int64],
+    progress: NDArray[np.int64],
+    parts_out: NDArray[np.int64],
+    first_parts_out: NDArray[np.int64],
+) -> int:
+    """Do as added_tokens_cut with what a descriptor describes; return its status, int64.
+
+    descriptor : (25,) int64, see added_tokens_view; its arrays are alive
+    text, rows, progress, parts_out, first_parts_out : as for added_tokens_cut, and so what is
+        written
+    """
+    tokens = added_tokens_view(descriptor)
+    return added_tokens_cut(tokens, text, rows, progress, parts_out, first_parts_out)
 
 
 @njit

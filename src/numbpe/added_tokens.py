@@ -26,7 +26,7 @@ from numbpe_kernels.added_tokens import (
     TAKES_LEFT,
     TAKES_RIGHT,
     AddedTokens,
-    added_tokens_cut,
+    added_tokens_run,
 )
 
 SpecialPolicy: TypeAlias = Literal["allow", "text", "error"]
@@ -133,6 +133,16 @@ def _select_tokens(tokens: Sequence[AddedToken]) -> list[AddedToken]:
     return [replace(token, special=token.content in special) for token in last.values()]
 
 
+class _Described:
+    """Arrays of added tokens, and their descriptor for kernels; see ``numbpe_kernels.views``."""
+
+    def __init__(self, tokens: AddedTokens) -> None:
+        self._tokens = tokens  # keeps the arrays alive
+        arrays = (*tokens.literals, *tokens[1:])
+        numbers = [number for array in arrays for number in (array.ctypes.data, *array.shape)]
+        self.descriptor = np.array(numbers, dtype=np.int64)
+
+
 class _Search:
     """The added tokens that are looked for in one pass.
 
@@ -148,21 +158,15 @@ class _Search:
         literals = build_literals(list(found))
         tokens = list(found.values())
         self._tokens = [tokens[place] for place in literals.positions]
-        self._by_policy: dict[str, AddedTokens | None] = {}
+        self._by_policy: dict[str, _Described | None] = {}
+        ids = np.array([token.id for token in self._tokens], dtype=np.int64)
         bounds = _load_bounds(self._tokens)
         for policy, rule in zip(_POLICIES, (0, IGNORED, REFUSED), strict=True):
             rules = [_sum_rules(token) | (rule if token.special else 0) for token in self._tokens]
-            finds_any = not all(rule & IGNORED for rule in rules)
-            self._by_policy[policy] = (
-                AddedTokens(
-                    literals,
-                    np.array([token.id for token in self._tokens], dtype=np.int64),
-                    np.array(rules, dtype=np.uint8),
-                    *bounds,
-                )
-                if finds_any
-                else None
-            )
+            self._by_policy[policy] = None
+            if not all(rule & IGNORED for rule in rules):
+                array = np.array(rules, dtype=np.uint8)
+                self._by_policy[policy] = _Described(AddedTokens(literals, ids, array, *bounds))
         self._search_start = _compile_starts(list(found)).search
 
     def may_find(self, data: bytes | TextArray, start: int, stop: int, special: str) -> bool:
@@ -202,7 +206,7 @@ class _Search:
         progress = np.zeros(4, dtype=np.int64)
         parts = np.empty((len(rows) + len(rows) // 2 + 16, 3), dtype=np.int64)
         while True:
-            status = added_tokens_cut(tokens, text, rows, progress, parts, first_parts)
+            status = added_tokens_run(tokens.descriptor, text, rows, progress, parts, first_parts)
             n_parts = int(progress[3])
             if status == -1:
                 return parts[:n_parts], first_parts
