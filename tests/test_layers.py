@@ -19,6 +19,10 @@ COMMAND_LINE = {
     "numbpe.cli",
     "numbpe.train_command",
     "numbpe.train_checks",
+    "numbpe.command_options",
+    "numbpe.decode_command",
+    "numbpe.encode_command",
+    "numbpe.inspect_command",
     "numbpe.outputs",
     "numbpe.summary",
     "numbpe.__main__",
@@ -138,6 +142,7 @@ def test_scripts_over_the_command_line__are_a_few_lines(path: Path) -> None:
     [
         "import numbpe",
         "import numbpe.cli; numbpe.cli.main(['train', '--help'])",
+        "import numbpe.cli; numbpe.cli.main(['encode', '--help'])",
     ],
 )
 def test_import__is_quick_since_it_leaves_the_heavy_packages_alone(code: str) -> None:

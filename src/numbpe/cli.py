@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, Protocol
 
 import numbpe
-from numbpe import train_command
+from numbpe import decode_command, encode_command, inspect_command, train_command
 from numbpe.errors import ArgumentError, NumbpeError
 from numbpe.interrupts import forget_interrupt, note_interrupt
 
@@ -32,8 +32,10 @@ EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = 143
 
-_EPILOG = """example:
+_EPILOG = """examples:
   numbpe train --input owt.txt --vocab 32000
+  numbpe encode --tokenizer artifacts/owt.json --input owt.txt --output owt.bin
+  numbpe inspect artifacts/owt.json --text 'Hello, world'
 
 exit codes: 0 done, 1 data or machine, 2 wrong command, 130 interrupted"""
 
@@ -101,7 +103,8 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"numbpe {numbpe.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    train_command.add_parser(commands)
+    for command in (train_command, encode_command, decode_command, inspect_command):
+        command.add_parser(commands)
     return parser
 
 
@@ -109,8 +112,9 @@ def _print_report(report: Report, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(report.to_dict(), indent=2), flush=True)
     # What is wrong is said in any case.
-    if not arguments.quiet or not report.passed:
-        _print_to_stderr(*report.to_lines())
+    lines = report.to_lines()
+    if lines and (not arguments.quiet or not report.passed):
+        _print_to_stderr(*lines)
 
 
 def _report_error(error: BaseException) -> int:

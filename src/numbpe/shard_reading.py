@@ -219,7 +219,8 @@ class DocumentDealer:
 
     def _are_ends(self, marks: NDArray[np.int64]) -> NDArray[np.bool_]:
         are_ends: NDArray[np.bool_] = marks == END_OF_DOCUMENT
-        return are_ends | (marks == self._plan.separator_place)
+        are_ends |= marks == self._plan.separator_place
+        return are_ends
 
     def _find_empty_rests(self, parts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which parts are nothing but the end of a file behind a separator: no document."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import numbpe
 from numbpe import cli
 
 TEXT = "the cat sat on the mat; the hat is the cat's. <|endoftext|>that hat, that mat" * 20
@@ -28,6 +29,27 @@ def output(tmp_path: Path) -> Path:
 def train() -> Callable[..., int]:
     """Run ``numbpe train`` in this process; return its exit code."""
     return lambda *arguments: cli.main(["train", *map(str, arguments)])
+
+
+@pytest.fixture(scope="session")
+def tokenizer_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with tokenizer.json, trained on the shipped corpus: 256 is <|endoftext|>."""
+    folder = tmp_path_factory.mktemp("tokenizer")
+    corpus = Path(__file__).resolve().parents[2] / "data" / "austen.txt"
+    numbpe.train(corpus, 500, progress=False).save(folder / "tokenizer.json")
+    return folder
+
+
+@pytest.fixture
+def tokenizer_path(tokenizer_folder: Path) -> Path:
+    """The tokenizer.json of :func:`tokenizer_folder`."""
+    return tokenizer_folder / "tokenizer.json"
+
+
+@pytest.fixture
+def run() -> Callable[..., int]:
+    """Run a command of ``numbpe`` in this process; return its exit code."""
+    return lambda *arguments: cli.main([*map(str, arguments)])
 
 
 @pytest.fixture

@@ -1,0 +1,139 @@
+"""What several sub-commands share: options for the tokenizer and the machine, and standard output."""
+
+import argparse
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from numbpe.errors import ArgumentError
+from numbpe.sizes import parse_nbytes
+
+if TYPE_CHECKING:
+    from numbpe.tokenizer import Tokenizer
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True)
+class CommandReport:
+    """What a sub-command says about its work: figures for machines, lines for a person."""
+
+    figures: dict[str, Any]
+    lines: list[str] = field(default_factory=list)
+    passed: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as values that JSON can hold."""
+        return self.figures
+
+    def to_lines(self) -> list[str]:
+        """Return the lines for a person."""
+        return self.lines
+
+
+def add_tokenizer_options(parser: argparse.ArgumentParser, *, is_positional: bool = False) -> None:
+    """Add what names a tokenizer, and what its file may not say."""
+    group = parser.add_argument_group("tokenizer")
+    names = ["tokenizer"] if is_positional else ["--tokenizer"]
+    required = {} if is_positional else {"required": True}
+    group.add_argument(
+        *names,
+        metavar="TOKENIZER",
+        help="a tokenizer.json, NAME.tiktoken, a folder with vocab.json and merges.txt, or NAME.pkl "
+        "for NAME_vocab.pkl and NAME_merges.pkl",
+        **required,  # type: ignore[arg-type]
+    )
+    group.add_argument(
+        "--pattern",
+        metavar="NAME|REGEX",
+        action="append",
+        help="how text is cut into pieces, where the file does not say; may be repeated",
+    )
+    group.add_argument(
+        "--special-token",
+        metavar="TOKEN",
+        action="append",
+        help="a special token, where the file does not name it; may be repeated",
+    )
+
+
+def load_tokenizer(arguments: argparse.Namespace) -> "Tokenizer":
+    """Return the tokenizer that the options name."""
+    from numbpe.loading import load
+
+    return load(arguments.tokenizer, **collect_load_options(arguments))
+
+
+def collect_load_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the keyword arguments of loading."""
+    patterns = arguments.pattern
+    return {
+        "pattern": patterns[0] if patterns and len(patterns) == 1 else patterns,
+        "special_tokens": arguments.special_token,
+    }
+
+
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    """Add what every sub-command has."""
+    group = parser.add_argument_group("messages")
+    group.add_argument("--json", action="store_true", help="print the results to stdout as JSON")
+    group.add_argument("--quiet", action="store_true", help="no progress, no summary")
+    group.add_argument("--debug", action="store_true", help="show tracebacks")
+
+
+def add_separator_options(parser: argparse._ArgumentGroup) -> None:
+    """Add what names the token between documents."""
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--separator",
+        metavar="TOKEN",
+        default="auto",
+        help="the special token that ends documents (default: <|endoftext|> or what the tokenizer "
+        "has in its place)",
+    )
+    choice.add_argument(
+        "--no-separator",
+        dest="separator",
+        action="store_const",
+        const=None,
+        help="no token ends documents, only the ends of files do",
+    )
+
+
+def read_size(text: str) -> int:
+    """Return a size such as 4GiB in bytes, for argparse."""
+    try:
+        return parse_nbytes(text)
+    except ArgumentError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def read_standard_input() -> bytes:
+    """Return all of standard input."""
+    return sys.stdin.buffer.read()
+
+
+def write_data(data: bytes) -> None:
+    """Write to standard output, byte for byte."""
+    output = sys.stdout
+    output.flush()
+    output.buffer.write(data)
+    output.buffer.flush()
+
+
+def write_lines(*lines: str) -> None:
+    """Write lines to standard output; what its encoding lacks is written with a backslash."""
+    encoding = sys.stdout.encoding or "utf-8"
+    write_data("".join(line + "\n" for line in lines).encode(encoding, "backslashreplace"))
+
+
+def wants_color(choice: str) -> bool:
+    """Return whether to colour standard output; ``choice`` is "always", "never" or "auto".
+
+    NO_COLOR, if it is set and not empty, is obeyed (https://no-color.org).
+    """
+    if choice != "auto":
+        return choice == "always"
+    is_dumb = os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and not is_dumb
