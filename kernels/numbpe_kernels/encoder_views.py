@@ -26,7 +26,7 @@ from numbpe_kernels.views import (
 from numbpe_kernels.word_table import WordTable
 
 SCANNER_SIZE = 16
-MODEL_SIZE = 25
+MODEL_SIZE = 28
 STATE_SIZE = 31
 DESCRIPTOR_SIZE = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE
 """Numbers of a scanner, a model and a state, which stand in this order."""
@@ -55,26 +55,30 @@ def encoder_view_model(d: NDArray[np.int64]) -> EncoderModel:
     """Return the model of a descriptor. d : (DESCRIPTOR_SIZE,) int64. Reads only."""
     i = _MODEL
     merges = MergeTable(
-        view_i64(d[i], d[i + 1]), view_i64(d[i + 2], d[i + 3]), view_i32(d[i + 4], d[i + 5])
+        view_u64(d[i], d[i + 1]),
+        np.uint64(d[i + 2]),
+        view_i32(d[i + 3], d[i + 4]),
+        view_i32(d[i + 5], d[i + 6]),
+        view_i32(d[i + 7], d[i + 8]),
     )
     characters = CharacterTable(
-        view_u16(d[i + 6], d[i + 7]),
-        view_i32(d[i + 8], d[i + 9]),
-        view_u8(d[i + 10], d[i + 11]),
-        view_i64(d[i + 12], d[i + 13]),
-        d[i + 14],
+        view_u16(d[i + 9], d[i + 10]),
+        view_i32(d[i + 11], d[i + 12]),
+        view_u8(d[i + 13], d[i + 14]),
+        view_i64(d[i + 15], d[i + 16]),
+        d[i + 17],
     )
     tokens = TokenTable(
-        view_i32(d[i + 15], d[i + 16]),
-        view_u8(d[i + 17], d[i + 18]),
-        view_i64(d[i + 19], d[i + 20]),
+        view_i32(d[i + 18], d[i + 19]),
+        view_u8(d[i + 20], d[i + 21]),
+        view_i64(d[i + 22], d[i + 23]),
     )
     return EncoderModel(
         merges,
         characters,
         tokens,
-        view_i32(d[i + 21], d[i + 22]),
-        view_i64(d[i + 23], d[i + 24]),
+        view_i32(d[i + 24], d[i + 25]),
+        view_i64(d[i + 26], d[i + 27]),
     )
 
 
@@ -92,8 +96,8 @@ def encoder_view_state(d: NDArray[np.int64]) -> EncoderState:
         np.uint64(d[i + 12]),
     )
     scratch = MergeScratch(
-        view_i64(d[i + 15], d[i + 16]),
-        view_i64(d[i + 17], d[i + 18]),
+        view_i32(d[i + 15], d[i + 16]),
+        view_i32(d[i + 17], d[i + 18]),
         view_i32(d[i + 19], d[i + 20]),
         view_i32(d[i + 21], d[i + 22]),
         view_i64(d[i + 23], d[i + 24]),

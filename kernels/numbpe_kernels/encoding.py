@@ -18,7 +18,7 @@ from numbpe_kernels.characters import (
     characters_decode,
     characters_find_token,
 )
-from numbpe_kernels.ranks import MergeScratch, MergeTable, merge_tokens
+from numbpe_kernels.ranks import MergeScratch, MergeTable, merge_rank_pairs, merge_tokens
 from numbpe_kernels.scanner import Scanner, scanner_split
 from numbpe_kernels.token_table import TokenTable, token_table_find
 from numbpe_kernels.word_table import (
@@ -78,6 +78,9 @@ BATCH_NBYTES = BATCH * MAX_CACHED_NBYTES
 ID_SLACK = 3
 """Entries of ``ids_out`` that must be there behind the last id."""
 
+SCRATCH_SLACK = 8
+"""Entries of the arrays of scratch that must be there behind those of a word."""
+
 _MAX_INLINE_IDS = 3
 _PLACE_BITS = np.uint64(40)
 _PLACE_MASK = np.uint64((1 << 40) - 1)
@@ -120,10 +123,33 @@ class EncoderState(NamedTuple):
 def encoder_list_bytes(
     model: EncoderModel, scratch: MergeScratch, text: NDArray[np.uint8], start: int, stop: int
 ) -> int:
-    """Write the tokens of the bytes of a word into scratch.tokens; return how many, int64.
+    """Write the tokens of the bytes of a word, and the ranks of neighbours; return how many, int64.
 
-    text : (>= stop,) uint8; start, stop : int64
-    A byte without a token becomes the unknown one, or -1 - its position is returned.
+    text : (>= stop,) uint8; start, stop : int64. Writes scratch.tokens and scratch.entries.
+    Returns -1 if a byte has no token.
+    """
+    merges = model.merges
+    missing = np.int32(0)
+    previous = np.int64(0)
+    for i in range(stop - start):
+        byte = np.int64(text[start + i])
+        token = merges.byte_ids[byte]
+        missing |= token
+        scratch.tokens[i] = token
+        if i > 0:
+            scratch.entries[i - 1] = merges.byte_ranks[previous << 8 | byte]
+        previous = byte
+    return stop - start if missing >= 0 else -1
+
+
+@njit
+def encoder_list_known_bytes(
+    model: EncoderModel, scratch: MergeScratch, text: NDArray[np.uint8], start: int, stop: int
+) -> int:
+    """Do as encoder_list_bytes for a word with bytes that have no token.
+
+    text, start, stop : as there. A byte without a token becomes the unknown one, or
+    -1 - its position is returned. Writes scratch.tokens and scratch.entries.
     """
     n_tokens = 0
     was_unknown = False
@@ -135,9 +161,10 @@ def encoder_list_bytes(
             if token < 0:
                 return -1 - np.int64(position)
         if not (is_unknown and was_unknown and model.rules[FUSE_UNKNOWN] == 1):
-            scratch.tokens[n_tokens] = token
+            scratch.tokens[n_tokens] = np.int32(token)
             n_tokens += 1
         was_unknown = is_unknown
+    merge_rank_pairs(model.merges, scratch, n_tokens)
     return n_tokens
 
 
@@ -145,9 +172,10 @@ def encoder_list_bytes(
 def encoder_list_characters(
     model: EncoderModel, scratch: MergeScratch, text: NDArray[np.uint8], start: int, stop: int
 ) -> int:
-    """Write the tokens of the characters of a word into scratch.tokens; return how many, int64.
+    """Write the tokens of the characters of a word, and the ranks of neighbours; return how many.
 
-    text : (>= stop + TEXT_PADDING,) uint8; start, stop : int64
+    text : (>= stop + TEXT_PADDING,) uint8; start, stop : int64. Writes scratch.tokens and
+    scratch.entries; int64.
     A character without a token becomes the tokens of its bytes, if all are there, or the unknown
     token; where neither may be, -1 - its position is returned.
     """
@@ -160,7 +188,7 @@ def encoder_list_characters(
         token = characters_find_token(model.characters, character >> 3)
         is_unknown = False
         if token >= 0:
-            scratch.tokens[n_tokens] = token
+            scratch.tokens[n_tokens] = np.int32(token)
             n_tokens += 1
         else:
             is_unknown = model.rules[BYTE_FALLBACK] == 0
@@ -173,10 +201,11 @@ def encoder_list_characters(
             elif model.rules[UNKNOWN_ID] < 0:
                 return -1 - position
             elif not (was_unknown and model.rules[FUSE_UNKNOWN] == 1):
-                scratch.tokens[n_tokens] = model.rules[UNKNOWN_ID]
+                scratch.tokens[n_tokens] = np.int32(model.rules[UNKNOWN_ID])
                 n_tokens += 1
         was_unknown = is_unknown
         position += n_bytes
+    merge_rank_pairs(model.merges, scratch, n_tokens)
     return n_tokens
 
 
@@ -192,12 +221,14 @@ def encoder_merge_word(
     if model.rules[IGNORE_MERGES] == 1:
         token = token_table_find(model.tokens, text, start, stop - start)
         if token >= 0:
-            scratch.tokens[0] = token
+            scratch.tokens[0] = np.int32(token)
             return 1
     if model.rules[CHARACTERS] == 1:
         n_tokens = encoder_list_characters(model, scratch, text, start, stop)
     else:
         n_tokens = encoder_list_bytes(model, scratch, text, start, stop)
+        if n_tokens < 0:
+            n_tokens = encoder_list_known_bytes(model, scratch, text, start, stop)
     if n_tokens < 2:
         return n_tokens
     return merge_tokens(model.merges, scratch, n_tokens)
@@ -212,8 +243,8 @@ def encoder_remember(state: EncoderState, row: np.uint64, n_tokens: int) -> None
     rows, tokens = state.cache.rows, state.scratch.tokens
     is_long = rows[row + HIGH] >= LONG_MARK
     if n_tokens <= _MAX_INLINE_IDS and not is_long:
-        second = tokens[1] if n_tokens > 1 else 0
-        third = tokens[2] if n_tokens > 2 else 0
+        second = np.int64(tokens[1]) if n_tokens > 1 else 0
+        third = np.int64(tokens[2]) if n_tokens > 2 else 0
         rows[row + COUNT] = np.uint64(tokens[0]) | np.uint64(second) << _HALF
         rows[row + PLACE] = np.uint64(third) | np.uint64(n_tokens) << _HALF
         return
@@ -242,7 +273,7 @@ def encoder_learn_word(
     cannot go on: -SCRATCH_IS_SMALL or -NO_TOKEN.
     """
     length = stop - start
-    if length >= state.scratch.tokens.shape[0]:
+    if length > state.scratch.tokens.shape[0] - SCRATCH_SLACK:
         state.progress[NEEDED] = length
         return -SCRATCH_IS_SMALL
     n_tokens = encoder_merge_word(model, state.scratch, text, start, stop)

@@ -1,11 +1,13 @@
-"""Merging the bytes of one word into tokens: the merge of lowest rank, then leftmost, one at a time.
+"""Merging the tokens of one word: the merge of lowest rank, then leftmost, one at a time.
 
-A merge table maps a pair of token ids to the rank of its merge and the id that the merge makes.
-Rank and id are one number, ``rank << 32 | id``, whose order is that of the ranks.
+A merge table maps a pair of token ids to the rank of its merge. A slot is one number: the pair and,
+in the lowest bits, the rank. Pairs of single bytes, with which every word begins, have a table of
+their own without probing.
 
-Short words are merged by looking for the lowest rank again and again, which is quickest up to some
-tens of tokens. Long ones keep all candidates in a heap and the tokens in a linked list, so
-that a word of a million bytes takes n log n steps.
+Short words are merged by looking for the lowest rank again and again. Every token has an entry
+``rank << 6 | place``, so that the least number of a short array says all: LLVM makes vector
+instructions of that search. Long words keep all candidates in a heap and the tokens in a linked
+list, so that a word of a million bytes takes n log n steps.
 """
 
 from typing import NamedTuple
@@ -14,43 +16,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit
-from numbpe_kernels.hashing import hash_key
 
-EMPTY_KEY = np.int64(-1)
-NO_MERGE = np.int64(0x7FFFFFFFFFFFFFFF)
-"""The value of a pair that no merge joins: above every other."""
+ID_BITS = 21
+RANK_BITS = 22
+MAX_MERGED_ID = (1 << ID_BITS) - 1
+"""Greatest id of a token that a merge joins or makes."""
+
+MAX_RANK = (1 << RANK_BITS) - 2
+NO_RANK = (1 << RANK_BITS) - 1
+"""The rank of a pair that no merge joins: above every other."""
+
+EMPTY_SLOT = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 MAX_SCANNED = 48
-"""Words of more bytes than this are merged with the heap."""
+"""Words of more tokens than this are merged with the heap."""
 
-_ID_MASK = np.int64(0xFFFFFFFF)
-_RANK_MASK = ~_ID_MASK
+_PLACE_BITS = 6
+_PLACE_MASK = (1 << _PLACE_BITS) - 1
+_LANES = 8
+_NO_ENTRY = NO_RANK << _PLACE_BITS | _PLACE_MASK
+_SLOT_KEY = np.uint64(RANK_BITS)
+_SLOT_RANK = np.uint64(NO_RANK)
+_LEFT_SHIFT = np.uint64(ID_BITS)
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_ONE = np.uint64(1)
+_POSITION_MASK = 0xFFFFFFFF
 
 
 class MergeTable(NamedTuple):
-    """Open addressing over m slots, m a power of two, at least half of them free.
+    """Which merge joins two tokens.
 
-    keys   : (m,) int64, ``left << 32 | right``, EMPTY_KEY in a free slot
-    values : (m,) int64, ``rank << 32 | id``
-    byte_ids : (256,) int32, the token id of each byte, -1 for a byte without one
+    slots : (m,) uint64, ``left << 43 | right << 22 | rank``, EMPTY_SLOT in a free one; open
+        addressing, m a power of two, at least half of it free
+    shift : uint64, 64 - log2(m)
+    results : (ranks,) int32, the token that the merge of a rank makes
+    byte_ids : (256,) int32, the token of each byte, -1 for a byte without one
+    byte_ranks : (65536,) int32, at ``first byte << 8 | second`` the rank that joins their tokens
     """
 
-    keys: NDArray[np.int64]
-    values: NDArray[np.int64]
+    slots: NDArray[np.uint64]
+    shift: np.uint64
+    results: NDArray[np.int32]
     byte_ids: NDArray[np.int32]
+    byte_ranks: NDArray[np.int32]
 
 
 class MergeScratch(NamedTuple):
-    """Room for words of up to n bytes; what it holds between two calls means nothing.
+    """Room for words of up to n tokens; what it holds between two calls means nothing.
 
-    tokens : (n + 1,) int64, token ids
-    pairs  : (n + 1,) int64, the value of each token with the one after it
-    next, previous : (n + 1,) int32, positions of the neighbouring tokens
-    heap : (2n + 2,) int64, the pairs that may be merged
+    tokens : (n + 8,) int32, token ids
+    entries : (n + 8,) int32, of each token the rank of its pair with the next one
+    next, previous : (n + 8,) int32, positions of the neighbouring tokens
+    heap : (2n + 16,) int64, the pairs that may be merged
     """
 
-    tokens: NDArray[np.int64]
-    pairs: NDArray[np.int64]
+    tokens: NDArray[np.int32]
+    entries: NDArray[np.int32]
     next: NDArray[np.int32]
     previous: NDArray[np.int32]
     heap: NDArray[np.int64]
@@ -58,70 +79,99 @@ class MergeScratch(NamedTuple):
 
 @njit
 def merge_table_find(table: MergeTable, left: int, right: int) -> int:
-    """Return ``rank << 32 | id`` of the merge that joins two tokens, NO_MERGE if none does.
+    """Return the rank of the merge that joins two tokens, NO_RANK if none does, int64.
 
-    left, right : int64, token ids, 0 <= id < 2**31
+    left, right : int64, token ids, 0 to MAX_MERGED_ID; larger ones are joined by no merge
     Reads only. Expected O(1) probes.
     """
-    mask = np.int64(len(table.keys) - 1)
-    key = (left << 32) | right
-    slot = hash_key(key, np.uint64(32)) & mask
-    while table.keys[slot] != EMPTY_KEY:
-        if table.keys[slot] == key:
-            return table.values[slot]
-        slot = (slot + 1) & mask
-    return NO_MERGE
+    if (left | right) > MAX_MERGED_ID:
+        return NO_RANK
+    last = np.uint64(table.slots.shape[0] - 1)
+    key = np.uint64(left) << _LEFT_SHIFT | np.uint64(right)
+    place = (key * _FACTOR) >> table.shift
+    while True:
+        slot = table.slots[place]
+        if slot >> _SLOT_KEY == key:
+            return np.int64(slot & _SLOT_RANK)
+        if slot == EMPTY_SLOT:
+            return NO_RANK
+        place = (place + _ONE) & last
 
 
 @njit
 def merge_table_fill(
     table: MergeTable,
     merge_pairs: NDArray[np.int32],
-    merge_results: NDArray[np.int32],
     merge_ranks: NDArray[np.int32],
 ) -> None:
-    """Write all merges into an empty table; of merges that join the same pair, the last counts.
+    """Write all merges into a table of empty slots; of merges of the same pair the last counts.
 
-    merge_pairs : (n, 2) int32 and merge_results : (n,) int32, token ids, n <= m / 2
-    merge_ranks : (n,) int32, not negative; merges of one rank make one token
-    Writes keys and values. O(n).
+    merge_pairs : (n, 2) int32, token ids up to MAX_MERGED_ID, n <= m / 2
+    merge_ranks : (n,) int32, 0 to MAX_RANK
+    Writes slots and byte_ranks; byte_ids are there. O(n).
     """
-    mask = np.int64(len(table.keys) - 1)
-    for merge in range(len(merge_pairs)):
-        key = (np.int64(merge_pairs[merge, 0]) << 32) | np.int64(merge_pairs[merge, 1])
-        slot = hash_key(key, np.uint64(32)) & mask
-        while table.keys[slot] != EMPTY_KEY and table.keys[slot] != key:
-            slot = (slot + 1) & mask
-        table.keys[slot] = key
-        table.values[slot] = (np.int64(merge_ranks[merge]) << 32) | np.int64(merge_results[merge])
+    last = np.uint64(table.slots.shape[0] - 1)
+    for merge in range(merge_pairs.shape[0]):
+        key = np.uint64(merge_pairs[merge, 0]) << _LEFT_SHIFT | np.uint64(merge_pairs[merge, 1])
+        place = (key * _FACTOR) >> table.shift
+        while table.slots[place] != EMPTY_SLOT and table.slots[place] >> _SLOT_KEY != key:
+            place = (place + _ONE) & last
+        table.slots[place] = key << _SLOT_KEY | np.uint64(merge_ranks[merge])
+    for pair in range(table.byte_ranks.shape[0]):
+        left = np.int64(table.byte_ids[pair >> 8])
+        right = np.int64(table.byte_ids[pair & 0xFF])
+        rank = NO_RANK
+        if left >= 0 and right >= 0:
+            rank = merge_table_find(table, left, right)
+        table.byte_ranks[pair] = np.int32(rank)
 
 
 @njit
 def _merge_by_scanning(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> int:
-    """Merge the first ``n_tokens`` of scratch.tokens in place; return how many are left.
+    """Merge ``n_tokens`` <= MAX_SCANNED tokens in place; return how many are left.
 
-    Writes tokens and pairs. O(n_tokens) a merge.
+    Takes the ranks of scratch.entries. Writes tokens, entries, next and previous.
+    O(n_tokens / 8) a merge.
     """
-    tokens, pairs = scratch.tokens, scratch.pairs
-    for i in range(n_tokens - 1):
-        pairs[i] = merge_table_find(table, tokens[i], tokens[i + 1])
-    while n_tokens > 1:
-        best = 0
-        for i in range(1, n_tokens - 1):
-            if pairs[i] < pairs[best]:
-                best = np.int64(i)
-        if pairs[best] == NO_MERGE:
+    tokens, entries = scratch.tokens, scratch.entries
+    following, previous = scratch.next, scratch.previous
+    for i in range(n_tokens):
+        entries[i] = np.int32(np.int64(entries[i]) << _PLACE_BITS | i)
+        following[i] = np.int32(i + 1)
+        previous[i] = np.int32(i - 1)
+    n_padded = (n_tokens + _LANES - 1) // _LANES * _LANES
+    for i in range(n_tokens - 1, n_padded):
+        entries[i] = np.int32(_NO_ENTRY)
+    while True:
+        least = np.int32(_NO_ENTRY)
+        for i in range(n_padded):
+            least = min(least, entries[i])
+        rank = np.int64(least) >> _PLACE_BITS
+        if rank == NO_RANK:
             break
-        tokens[best] = pairs[best] & _ID_MASK
-        n_tokens -= 1
-        for i in range(best + 1, n_tokens):
-            tokens[i] = tokens[i + 1]
-            pairs[i] = pairs[i + 1]
-        if best > 0:
-            pairs[best - 1] = merge_table_find(table, tokens[best - 1], tokens[best])
-        if best < n_tokens - 1:
-            pairs[best] = merge_table_find(table, tokens[best], tokens[best + 1])
-    return n_tokens
+        place = np.int64(least) & _PLACE_MASK
+        token = np.int64(table.results[rank])
+        tokens[place] = np.int32(token)
+        absorbed = np.int64(following[place])
+        after = np.int64(following[absorbed])
+        before = np.int64(previous[place])
+        entries[absorbed] = np.int32(_NO_ENTRY)
+        following[place] = np.int32(after)
+        rank = NO_RANK
+        if after < n_tokens:
+            previous[after] = np.int32(place)
+            rank = merge_table_find(table, token, np.int64(tokens[after]))
+        entries[place] = np.int32(rank << _PLACE_BITS | place)
+        if before >= 0:
+            rank = merge_table_find(table, np.int64(tokens[before]), token)
+            entries[before] = np.int32(rank << _PLACE_BITS | before)
+    n_left = 0
+    place = 0
+    while place < n_tokens:
+        tokens[n_left] = tokens[place]
+        n_left += 1
+        place = np.int64(following[place])
+    return n_left
 
 
 @njit
@@ -160,107 +210,79 @@ def _heap_drop_first(heap: NDArray[np.int64], size: int) -> int:
 
 
 @njit
-def _link_tokens(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> int:
-    """Fill pairs, next, previous and the heap for ``n_tokens`` tokens; return the heap's size."""
-    size = 0
-    for i in range(n_tokens):
-        position = np.int64(i)
-        scratch.next[position] = np.int32(position + 1)
-        scratch.previous[position] = np.int32(position - 1)
-        value = NO_MERGE
-        if position < n_tokens - 1:
-            value = merge_table_find(table, scratch.tokens[position], scratch.tokens[position + 1])
-        scratch.pairs[position] = value
-        if value != NO_MERGE:
-            size = _heap_push(scratch.heap, size, (value & _RANK_MASK) | position)
-    return size
+def _heap_offer(scratch: MergeScratch, size: int, rank: int, position: int) -> int:
+    """Note the rank of a token with the next one, as a candidate if a merge joins them."""
+    scratch.entries[position] = np.int32(rank)
+    if rank == NO_RANK:
+        return size
+    return _heap_push(scratch.heap, size, rank << 32 | position)
 
 
 @njit
 def _merge_by_heap(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> int:
-    """Do as _merge_by_scanning, in O(n log n).
+    """Merge ``n_tokens`` tokens in place in O(n log n); return how many are left.
 
-    An entry of the heap is ``rank << 32 | position``. It is out of date if the rank of its position
-    has changed since; tokens only grow, so no pair comes back. A merge takes one entry away and
-    adds two at most: 2n are enough.
+    Takes the ranks of scratch.entries; writes all of scratch. A candidate is
+    ``rank << 32 | position``. It is out of date if the rank of its position has changed since;
+    tokens only grow, so no pair comes back. A merge takes one candidate away and adds two at most.
     """
-    tokens, pairs, heap = scratch.tokens, scratch.pairs, scratch.heap
-    size = _link_tokens(table, scratch, n_tokens)
+    tokens, entries = scratch.tokens, scratch.entries
+    following, previous, heap = scratch.next, scratch.previous, scratch.heap
+    size = 0
+    for i in range(n_tokens):
+        following[i] = np.int32(i + 1)
+        previous[i] = np.int32(i - 1)
+        rank = np.int64(entries[i]) if i + 1 < n_tokens else NO_RANK
+        size = _heap_offer(scratch, size, rank, np.int64(i))
     while size > 0:
-        entry = heap[0]
+        candidate = heap[0]
         size = _heap_drop_first(heap, size)
-        position = entry & _ID_MASK
-        if (pairs[position] ^ entry) & _RANK_MASK != 0:
+        place = candidate & _POSITION_MASK
+        rank = candidate >> 32
+        if entries[place] != rank:
             continue
-        absorbed = np.int64(scratch.next[position])
-        following = np.int64(scratch.next[absorbed])
-        tokens[position] = pairs[position] & _ID_MASK
-        pairs[absorbed] = NO_MERGE
-        scratch.next[position] = np.int32(following)
-        pairs[position] = NO_MERGE
-        if following < n_tokens:
-            scratch.previous[following] = np.int32(position)
-            value = merge_table_find(table, tokens[position], tokens[following])
-            pairs[position] = value
-            if value != NO_MERGE:
-                size = _heap_push(heap, size, (value & _RANK_MASK) | position)
-        before = np.int64(scratch.previous[position])
+        token = np.int64(table.results[rank])
+        tokens[place] = np.int32(token)
+        absorbed = np.int64(following[place])
+        after = np.int64(following[absorbed])
+        before = np.int64(previous[place])
+        entries[absorbed] = np.int32(NO_RANK)
+        following[place] = np.int32(after)
+        rank = NO_RANK
+        if after < n_tokens:
+            previous[after] = np.int32(place)
+            rank = merge_table_find(table, token, np.int64(tokens[after]))
+        size = _heap_offer(scratch, size, rank, place)
         if before >= 0:
-            value = merge_table_find(table, tokens[before], tokens[position])
-            pairs[before] = value
-            if value != NO_MERGE:
-                size = _heap_push(heap, size, (value & _RANK_MASK) | before)
+            rank = merge_table_find(table, np.int64(tokens[before]), token)
+            size = _heap_offer(scratch, size, rank, before)
     n_left = 0
-    position = 0
-    while position < n_tokens:
-        tokens[n_left] = tokens[position]
+    place = 0
+    while place < n_tokens:
+        tokens[n_left] = tokens[place]
         n_left += 1
-        position = np.int64(scratch.next[position])
+        place = np.int64(following[place])
     return n_left
+
+
+@njit
+def merge_rank_pairs(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> None:
+    """Write the ranks of all neighbours among the first ``n_tokens`` of scratch.tokens.
+
+    n_tokens : int64. Writes entries.
+    """
+    for i in range(n_tokens - 1):
+        rank = merge_table_find(table, np.int64(scratch.tokens[i]), np.int64(scratch.tokens[i + 1]))
+        scratch.entries[i] = np.int32(rank)
 
 
 @njit
 def merge_tokens(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> int:
     """Merge the first ``n_tokens`` of scratch.tokens in place; return how many are left, int64.
 
-    n_tokens : int64. Writes scratch. O(n * n) up to MAX_SCANNED tokens, above that O(n log n).
+    n_tokens : int64, at least 1; scratch.entries has the ranks of neighbours
+    Writes scratch. O(n * n / 8) up to MAX_SCANNED tokens, above that O(n log n).
     """
     if n_tokens <= MAX_SCANNED:
         return _merge_by_scanning(table, scratch, n_tokens)
     return _merge_by_heap(table, scratch, n_tokens)
-
-
-@njit
-def merge_words(
-    table: MergeTable,
-    text: NDArray[np.uint8],
-    start: int,
-    ends: NDArray[np.int64],
-    scratch: MergeScratch,
-    ids_out: NDArray[np.uint32],
-) -> int:
-    """Merge successive words of ``text`` into token ids, each word by itself.
-
-    start : int64, where the first word begins
-    ends  : (n,) int64, where each word ends and the next begins; not decreasing
-    scratch : for the longest word
-    ids_out : uint32, as long as the words together at least
-    Writes ids_out; returns how many ids it wrote, or -1 - position of a byte without a token id.
-    Words of n bytes cost O(n * n) up to MAX_SCANNED bytes, above that O(n log n).
-    """
-    n_ids = 0
-    for word in range(len(ends)):
-        stop = ends[word]
-        n_tokens = 0
-        for position in range(start, stop):
-            token = np.int64(table.byte_ids[text[position]])
-            if token < 0:
-                return -1 - np.int64(position)
-            scratch.tokens[n_tokens] = token
-            n_tokens += 1
-        n_tokens = merge_tokens(table, scratch, n_tokens)
-        for i in range(n_tokens):
-            ids_out[n_ids] = np.uint32(scratch.tokens[i])
-            n_ids += 1
-        start = stop
-    return n_ids

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe.definition import TokenizerDefinition
+from numbpe.errors import DataError
 from numbpe.recipes import N_BYTES
 from numbpe.vocabulary import Vocabulary
 from numbpe_kernels import encoding as kernel
@@ -14,7 +15,13 @@ from numbpe_kernels.characters import (
     CharacterTable,
     characters_fill_pairs,
 )
-from numbpe_kernels.ranks import EMPTY_KEY, MergeTable, merge_table_fill
+from numbpe_kernels.ranks import (
+    EMPTY_SLOT,
+    MAX_MERGED_ID,
+    MAX_RANK,
+    MergeTable,
+    merge_table_fill,
+)
 from numbpe_kernels.token_table import TokenTable, token_table_fill
 
 _PAGE_SIZE = 1 << CHARACTER_PAGE_BITS
@@ -69,22 +76,40 @@ def _choose_cut(
 
 def _build_merge_table(definition: TokenizerDefinition) -> MergeTable:
     vocabulary, rules = definition.vocabulary, definition.rules
-    # Four slots a merge: most look-ups are for pairs that no merge joins.
-    n_slots = 1 << max(4, (4 * vocabulary.n_merges - 1).bit_length())
+    ranks, results = _rank_merges(vocabulary, by_result=rules.merge_order == "result")
     byte_ids = np.full(N_BYTES, -1, dtype=np.int32)
     if rules.alphabet == "bytes":
         byte_ids[:] = _find_ids(vocabulary, [bytes([byte]) for byte in range(N_BYTES)])
+    # Four slots a merge: most look-ups are for pairs that no merge joins.
+    n_slots = 1 << max(4, (4 * vocabulary.n_merges - 1).bit_length())
     table = MergeTable(
-        keys=np.full(n_slots, EMPTY_KEY, dtype=np.int64),
-        values=np.zeros(n_slots, dtype=np.int64),
+        slots=np.full(n_slots, EMPTY_SLOT, dtype=np.uint64),
+        shift=np.uint64(64 - (n_slots.bit_length() - 1)),
+        results=results,
         byte_ids=byte_ids,
+        byte_ranks=np.empty(N_BYTES * N_BYTES, dtype=np.int32),
     )
     # Kernels are compiled for arrays that can be written to; a vocabulary's cannot.
-    results = vocabulary.merge_results.copy()
-    by_result = rules.merge_order == "result"
-    ranks = results if by_result else np.arange(len(results), dtype=np.int32)
-    merge_table_fill(table, vocabulary.merge_pairs.copy(), results, ranks)
+    merge_table_fill(table, vocabulary.merge_pairs.copy(), ranks)
     return table
+
+
+def _rank_merges(
+    vocabulary: Vocabulary, *, by_result: bool
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the rank of every merge, and by rank the token that is made."""
+    results = vocabulary.merge_results.copy()
+    greatest_id = max(int(vocabulary.merge_pairs.max(initial=0)), int(results.max(initial=0)))
+    if greatest_id > MAX_MERGED_ID or len(results) > MAX_RANK:
+        raise DataError(
+            f"cannot encode with {len(results):,} merges of tokens with ids up to {greatest_id:,}: "
+            f"at most {MAX_RANK:,} merges and ids up to {MAX_MERGED_ID:,} are supported; number "
+            "the tokens that merges make without gaps"
+        )
+    if by_result:
+        made, ranks = np.unique(results, return_inverse=True)
+        return ranks.astype(np.int32), made
+    return np.arange(len(results), dtype=np.int32), results
 
 
 def _build_token_table(vocabulary: Vocabulary | None) -> TokenTable:

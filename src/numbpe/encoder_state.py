@@ -74,7 +74,7 @@ class ThreadState:
     @property
     def is_large(self) -> bool:
         """Whether there is room for a word that is longer than what is kept."""
-        return len(self.arrays.scratch.tokens) > _KEPT_SCRATCH + 1
+        return len(self.arrays.scratch.tokens) > _KEPT_SCRATCH + kernel.SCRATCH_SLACK
 
     @property
     def cache_nbytes(self) -> int:
@@ -131,10 +131,10 @@ class ThreadState:
 
 def make_scratch(longest: int) -> MergeScratch:
     """Return room for merging words of up to ``longest`` bytes."""
-    n_tokens = longest + 1
+    n_tokens = longest + kernel.SCRATCH_SLACK
     return MergeScratch(
-        tokens=np.empty(n_tokens, dtype=np.int64),
-        pairs=np.empty(n_tokens, dtype=np.int64),
+        tokens=np.empty(n_tokens, dtype=np.int32),
+        entries=np.empty(n_tokens, dtype=np.int32),
         next=np.empty(n_tokens, dtype=np.int32),
         previous=np.empty(n_tokens, dtype=np.int32),
         heap=np.empty(2 * n_tokens, dtype=np.int64),

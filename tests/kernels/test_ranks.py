@@ -6,28 +6,24 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from numbpe import reference, word_merger
+from numbpe import encoder, encoder_model, reference
 from numbpe.vocabulary import Vocabulary
 from numbpe.word_merger import WordMerger
-from numbpe_kernels import ranks
+from numbpe_kernels import encoder_views, encoding, ranks, word_table
 
 Merges = Sequence[tuple[bytes, bytes]]
 
 
 @pytest.fixture(params=["compiled", "plain"])
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Run a test with compiled kernels, and with all of this module as plain Python."""
-    if request.param == "compiled":
-        yield "compiled"
-        return
-    kernels = [name for name in vars(ranks) if hasattr(getattr(ranks, name), "py_func")]
-    for name in kernels:
-        monkeypatch.setattr(ranks, name, getattr(ranks, name).py_func)
-    # The bridge holds names of its own.
-    monkeypatch.setattr(word_merger, "merge_words", ranks.merge_words)
-    monkeypatch.setattr(word_merger, "merge_table_fill", ranks.merge_table_fill)
-    with np.errstate(over="ignore"):  # hash_key wraps around, as it is meant to
-        yield "plain"
+    """Run a test with compiled kernels, and with all of them as plain Python."""
+    if request.param == "plain":
+        for module in (ranks, encoding, encoder_views, word_table, encoder, encoder_model):
+            for name, value in list(vars(module).items()):
+                if hasattr(value, "py_func"):
+                    monkeypatch.setattr(module, name, value.py_func)
+    with np.errstate(over="ignore"):  # hashes wrap around, as they are meant to
+        yield request.param
 
 
 def make_merger(merges: Merges) -> tuple[WordMerger, Vocabulary]:
@@ -78,17 +74,7 @@ def test_merge_word__equals_the_reference(mode: str, rng: np.random.Generator) -
                 assert merge(ranked, word) == reference.encode_word(word, ranked)
 
 
-def test_merge_words__cuts_between_words(mode: str) -> None:
-    """Truth: hand-computed for the words a, baba and b, the start left out."""
-    merger, vocabulary = make_merger([(b"a", b"b"), (b"ab", b"ab")])
-    text = np.frombuffer(b"xxababab" + bytes(64), dtype=np.uint8).copy()
-    ids = merger.merge_words(text, 2, np.array([3, 7, 8], dtype=np.int64))
-    expected = [b"a", b"b", b"ab", b"a", b"b"]
-    assert [vocabulary.token_bytes(int(i)) for i in ids] == expected
-    assert ids.dtype == np.uint32
-
-
-def test_merge_words__grows_near_linearly() -> None:
+def test_merge_word__grows_near_linearly() -> None:
     """Truth: the heap's bound; the scan would take hours for a word of a million bytes."""
     merger, vocabulary = make_merger([(b"a" * n, b"a" * n) for n in (1, 2, 4, 8)])
     ids = merger.merge_word(b"a" * 1_000_003)
