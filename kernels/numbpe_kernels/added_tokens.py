@@ -94,10 +94,13 @@ def _measure_member_before(
 
 @njit
 def _stands_alone(
-    tokens: AddedTokens, text: NDArray[np.uint8], row: NDArray[np.int64], start: int, stop: int
+    words: NDArray[np.int32],
+    text: NDArray[np.uint8],
+    row: NDArray[np.int64],
+    start: int,
+    stop: int,
 ) -> bool:
     """Return whether no word character stands beside text[start:stop] in its row. Reads only."""
-    words = tokens.word_characters
     if _measure_member_before(words, text, row[0], start) > 0:
         return False
     return _measure_member(words, text, stop, row[1]) == 0
@@ -114,20 +117,21 @@ def _find_next(
     """
     literals = tokens.literals
     stop = int(row[1])
-    position = literals_skip(literals, text, position, stop)
     while position < stop:
+        position = literals_skip(literals, text, position, stop)
+        if position >= stop:
+            break
         literal = literals_match_at(literals, text, position, stop)
         if literal < 0:
-            position = literals_skip(literals, text, position + 1, stop)
+            position += 1
             continue
         rules = np.int64(tokens.rules[literal])
-        if rules & (SINGLE_WORD | IGNORED) == 0:
-            return position, literal
         behind = position + int(literals.lengths[literal])
-        is_wanted = rules & IGNORED == 0
-        if is_wanted and _stands_alone(tokens, text, row, position, behind):
-            return position, literal
-        position = literals_skip(literals, text, behind, stop)
+        if rules & IGNORED == 0:
+            is_free = rules & SINGLE_WORD == 0
+            if is_free or _stands_alone(tokens.word_characters, text, row, position, behind):
+                return position, literal
+        position = behind
     return stop, -1
 
 
@@ -177,9 +181,11 @@ def added_tokens_cut(
                     progress[1] = part_stop - row[0]
                     return literal
                 if rules & TAKES_RIGHT != 0:
-                    behind = _skip_white_space(tokens, text, behind, int(row[1]))
+                    behind = _skip_white_space(tokens.white_space, text, behind, int(row[1]))
                 if rules & TAKES_LEFT != 0:
-                    part_stop = _skip_white_space_before(tokens, text, part_start, part_stop)
+                    part_stop = _skip_white_space_before(
+                        tokens.white_space, text, part_start, part_stop
+                    )
                     if part_stop >= behind:
                         # All of it is white space that the token before has taken.
                         continue
@@ -246,19 +252,19 @@ def added_tokens_run(
 
 @njit
 def _skip_white_space(
-    tokens: AddedTokens, text: NDArray[np.uint8], position: int, stop: int
+    white_space: NDArray[np.int32], text: NDArray[np.uint8], position: int, stop: int
 ) -> int:
     """Return where the white space that begins at a position ends. Reads only."""
-    n_bytes = _measure_member(tokens.white_space, text, position, stop)
+    n_bytes = 1
     while n_bytes > 0:
+        n_bytes = _measure_member(white_space, text, position, stop)
         position += n_bytes
-        n_bytes = _measure_member(tokens.white_space, text, position, stop)
     return position
 
 
 @njit
 def _skip_white_space_before(
-    tokens: AddedTokens, text: NDArray[np.uint8], start: int, position: int
+    white_space: NDArray[np.int32], text: NDArray[np.uint8], start: int, position: int
 ) -> int:
     """Return where the white space that ends at a position begins, but nothing before start.
 
@@ -266,6 +272,6 @@ def _skip_white_space_before(
     """
     n_bytes = 1
     while position > start and n_bytes > 0:
-        n_bytes = _measure_member_before(tokens.white_space, text, start, position)
+        n_bytes = _measure_member_before(white_space, text, start, position)
         position -= n_bytes
     return max(start, position)
