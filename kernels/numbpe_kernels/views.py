@@ -67,7 +67,7 @@ def _view(dtype: type, address: int, *shape: int) -> NDArray[Any]:
     if n_bytes == 0:
         return np.empty(shape, dtype=dtype)
     memory = (ctypes.c_char * n_bytes).from_address(int(address))
-    return np.frombuffer(memory, dtype=dtype).reshape(shape)
+    return np.frombuffer(memoryview(memory), dtype=dtype).reshape(shape)
 
 
 def view_u8(address: int, length: int) -> NDArray[np.uint8]:

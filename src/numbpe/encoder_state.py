@@ -11,6 +11,7 @@ from numbpe_kernels.ranks import MergeScratch
 from numbpe_kernels.scanner import Scanner
 from numbpe_kernels.word_table import (
     ARENA_END,
+    BATCH,
     N_WORDS,
     ROW_WIDTH,
     make_word_table,
@@ -98,7 +99,7 @@ class ThreadState:
             self._set_arrays(self.arrays._replace(scratch=make_scratch(2 * self.needed)))
             return
         cache, cached_ids = self.arrays.cache, self.arrays.cached_ids
-        rows_are_full = cache.state[N_WORDS] + kernel.BATCH > word_table_capacity(cache)
+        rows_are_full = cache.state[N_WORDS] + BATCH > word_table_capacity(cache)
         arena_is_full = len(cache.arena) - cache.state[ARENA_END] < kernel.BATCH_NBYTES + 64
         grown = cache.rows.nbytes if rows_are_full else 0
         grown += cache.arena.nbytes if arena_is_full else 0
