@@ -155,18 +155,6 @@ def _find_heads(
     return heads
 
 
-def cut_at_matches(start: int, stop: int, matches: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return text[start:stop] as parts: one before each match, and one behind the last."""
-    parts = np.empty((len(matches) + 1, 3), dtype=np.int64)
-    parts[0, 0] = start
-    parts[1:, 0] = matches[:, 1]
-    parts[:-1, 1] = matches[:, 0]
-    parts[-1, 1] = stop
-    parts[:-1, 2] = matches[:, 2]
-    parts[-1, 2] = -1
-    return parts
-
-
 def encode_utf8(text: object) -> bytes:
     """Return the bytes of a text, surrogates repaired; ArgumentError if it is no text."""
     if isinstance(text, bytes):
