@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import numbpe
-from numbpe.definition import Lowercase, Normalization, Prepend, Template
+from numbpe.definition import Lowercase, Normalization, Prepend, Replace, Template
 from numbpe.errors import ArgumentError, DataError
 from numbpe.shard_settings import find_separator
 from numbpe.shards import count_files, encode_files
@@ -93,6 +93,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "lowercase": {"normalizer": (Lowercase(),)},
     "prepend_first": {"normalizer": (Prepend(" ", first_only=True),)},
     "prepend": {"preparation": (Prepend("_", unless="_"),)},
+    "metaspace": {"normalizer": (Prepend("\u2581"), Replace(" ", "\u2581"))},
+    "replace": {"normalizer": (Replace("t", "\u00e9 "), Replace("\u00e9", "sat"))},
+    "replace_longer": {"normalizer": (Replace(" c", "x"),)},
 }
 
 

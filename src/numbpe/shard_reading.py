@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe.arrays import TextArray
-from numbpe.chunks import END_OF_DOCUMENT, Chunk
+from numbpe.chunks import CUT, END_OF_DOCUMENT, Chunk
 from numbpe.corpus import FindCut
-from numbpe.definition import Normalization, TokenizerDefinition
+from numbpe.definition import Prepend, TokenizerDefinition
 from numbpe.errors import ArgumentError, shorten_value
-from numbpe.segments import PreparedText
+from numbpe.raw_cuts import choose_find_cut, drop_prefixes
+from numbpe.segments import PreparedText, Segmenter
 from numbpe.shard_settings import ShardSettings
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 _NO_TOKEN: Final = -1
 _NO_PLACE: Final = -99
 """A mark that no part has: that of a separator where there is none."""
-
-_CUTS_TRIED: Final = 32
-_CUT_WINDOW_NBYTES: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +68,36 @@ def plan_reading(tokenizer: "Tokenizer", settings: ShardSettings) -> ReadingPlan
         else _NO_PLACE,
         forbidden=frozenset(p for p, t in enumerate(tokens) if t.special and must_not_be),
         finds_all=finds_all,
-        find_cut=_choose_find_cut(tokenizer) if finds_all else None,
+        find_cut=choose_find_cut(tokenizer) if finds_all else None,
     )
 
 
 def _are_plain(definition: TokenizerDefinition, settings: ShardSettings) -> bool:
     """Return whether a search for the added tokens as literal text finds what the segmenter finds."""
     tokens = definition.added_tokens
-    if any(t.normalized or t.lstrip or t.rstrip or t.single_word for t in tokens):
+    if any(token.lstrip or token.rstrip or token.single_word for token in tokens):
+        return False
+    if definition.normalizer and any(token.normalized for token in tokens):
+        return False
+    if definition.normalizer and any(
+        isinstance(step, Prepend) and step.first_only for step in definition.preparation
+    ):
+        return False  # Where a text starts depends on what the normalizer leaves of it.
+    # What is looked for first decides where two tokens overlap.
+    normalized = [token.content for token in tokens if token.normalized]
+    raw = [token.content for token in tokens if not token.normalized]
+    if normalized and raw and _any_overlap(normalized, raw):
         return False
     if settings.special != "text":
         return True
-    # Special tokens are not looked for, but where one and another token overlap they still decide.
+    # So do special tokens that are not taken for such.
     special = [token.content for token in tokens if token.special]
-    return not any(_overlap(a, b.content) for b in tokens if not b.special for a in special)
+    others = [token.content for token in tokens if not token.special]
+    return not _any_overlap(special, others)
+
+
+def _any_overlap(first: list[str], second: list[str]) -> bool:
+    return any(_overlap(a, b) for a in first for b in second)
 
 
 def _overlap(a: str, b: str) -> bool:
@@ -94,30 +108,6 @@ def _overlap(a: str, b: str) -> bool:
     return any(a[-n:] == b[:n] or b[-n:] == a[:n] for n in ends)
 
 
-def _choose_find_cut(tokenizer: "Tokenizer") -> FindCut | None:
-    """Return where raw text may be cut without changing ids; None if that is not known."""
-    definition = tokenizer.definition
-    encoder = tokenizer._encoder
-    if definition.preparation:
-        return None
-    if not definition.normalizer:
-        return encoder.find_cut
-    if not all(isinstance(step, Normalization) for step in definition.normalizer):
-        return None
-
-    def find_ascii_cut(text: TextArray, start: int, stop: int) -> int:
-        # No normalization form changes ASCII, or joins anything with an ASCII character behind it.
-        window_start = max(start, stop - _CUT_WINDOW_NBYTES)
-        is_ascii = text[window_start:stop] < 0x80
-        places = np.flatnonzero(is_ascii[:-1] & is_ascii[1:])[-_CUTS_TRIED:] + (window_start + 1)
-        for place in places[::-1].tolist():
-            if encoder.find_cut(text, max(start, place - 1), place + 1) == place:
-                return int(place)
-        return -1
-
-    return find_ascii_cut
-
-
 @dataclass(slots=True)
 class DocumentTask:
     """Documents of one chunk that go into one shard, to be encoded.
@@ -125,6 +115,7 @@ class DocumentTask:
     parts: (p, 3) int64 start, stop, mark, as in :class:`~numbpe.chunks.Chunk`.
     first_parts: (d + 1,) int64: document i has ``parts[first_parts[i]:first_parts[i + 1]]``.
     is_continued: whether the first document began in an earlier task.
+    is_cut: whether its first part did, too.
     is_open: whether the last one goes on in the next.
     chunk: what the text belongs to, if it may be recycled when this task is done.
     """
@@ -133,6 +124,7 @@ class DocumentTask:
     parts: NDArray[np.int64]
     first_parts: NDArray[np.int64]
     is_continued: bool
+    is_cut: bool
     is_open: bool
     shard: int
     chunk: Chunk | None = None
@@ -175,7 +167,7 @@ class DocumentDealer:
         n_before = self._n_done
         # Marks below zero find the zeros at the end.
         self._n_done += int(parts[-1, 1] + self._literal_lengths[parts[-1, 2]])
-        is_continued = not self._is_end(self._last_mark)
+        mark_before = self._last_mark
         is_dropped = self._find_empty_rests(parts)
         self._last_mark = int(parts[-1, 2])
         parts = parts[~is_dropped] if is_dropped.any() else parts
@@ -186,11 +178,11 @@ class DocumentDealer:
         bounds = np.array([0, *stops.tolist(), *([len(parts)] if is_open else [])], dtype=np.int64)
         shards = (n_before + parts[bounds[:-1], 0]) * self._n_shards // self._n_text_bytes
         shards = np.minimum(shards, self._n_shards - 1)
-        if is_continued:
+        if not self._is_end(mark_before):
             shards[0] = self._last_shard
         np.maximum.accumulate(shards, out=shards)
         self._last_shard = int(shards[-1])
-        yield from self._split(chunk, parts, bounds, shards, is_continued, is_open)
+        yield from self._split(chunk, parts, bounds, shards, mark_before)
 
     def _split(
         self,
@@ -198,8 +190,7 @@ class DocumentDealer:
         parts: NDArray[np.int64],
         bounds: NDArray[np.int64],
         shards: NDArray[np.int64],
-        is_continued: bool,
-        is_open: bool,
+        mark_before: int,
     ) -> Iterator[DocumentTask]:
         borders = [0, *(np.flatnonzero(np.diff(shards)) + 1).tolist(), len(shards)]
         for first, last in pairwise(borders):
@@ -208,8 +199,9 @@ class DocumentDealer:
                 text=chunk.text,
                 parts=np.ascontiguousarray(parts[begin:end]),
                 first_parts=bounds[first : last + 1] - begin,
-                is_continued=is_continued and first == 0,
-                is_open=is_open and last == len(shards),
+                is_continued=first == 0 and not self._is_end(mark_before),
+                is_cut=first == 0 and mark_before == CUT,
+                is_open=not self._is_end(int(parts[end - 1, 2])),
                 shard=int(shards[first]),
                 chunk=chunk if len(borders) == 2 else None,
             )
@@ -253,7 +245,11 @@ class DocumentEncoder:
         definition = tokenizer.definition
         self._encoder = tokenizer._encoder
         self._segmenter = tokenizer._segmenter
-        self._changes_text = bool(definition.normalizer or definition.preparation)
+        steps = (*definition.normalizer, *definition.preparation)
+        self._changes_text = bool(steps)
+        self._rest_segmenter = None
+        if any(isinstance(step, Prepend) for step in steps):
+            self._rest_segmenter = Segmenter(drop_prefixes(definition))
         self._settings = settings
         self._plan = plan
         before, behind = settings.template_prefix, settings.ids_behind
@@ -291,13 +287,30 @@ class DocumentEncoder:
         first_parts = task.first_parts
         if not self._changes_text:
             return PreparedText(task.text, parts, first_parts)
-        if task.is_continued:
-            # So that what follows is not taken for the start of a text.
-            start = parts[0, 0]
-            parts = np.concatenate([[[start, start, _NO_TOKEN]], parts])
-            first_parts = np.concatenate([[0], first_parts[1:] + 1])
-        prepared = PreparedText(task.text, parts, first_parts)
-        return self._segmenter.normalize_parts(prepared, self._settings.special)
+        return self._change(PreparedText(task.text, parts, first_parts), task)
+
+    def _change(self, raw: PreparedText, task: DocumentTask) -> PreparedText:
+        """Return parts changed by the steps of the tokenizer."""
+        special = self._settings.special
+        if not task.is_continued:
+            return self._segmenter.normalize_parts(raw, special)
+        # An empty part before what follows, so that this is not taken for the start of a text.
+        start = int(raw.parts[0, 0])
+        empty = np.array([[start, start, _NO_TOKEN]], dtype=np.int64)
+        if not task.is_cut or self._rest_segmenter is None:
+            parts = np.concatenate([empty, raw.parts])
+            first_parts = raw.first_parts + 1
+            first_parts[0] = 0
+            return self._segmenter.normalize_parts(
+                PreparedText(raw.text, parts, first_parts), special
+            )
+        # The rest of a part that was cut; then the others, as they are.
+        rest = PreparedText(raw.text, raw.parts[:1].copy(), np.array([0, 1], dtype=np.int64))
+        others = PreparedText(raw.text, np.concatenate([empty, raw.parts[1:]]), raw.first_parts)
+        return _join_prepared(
+            self._rest_segmenter.normalize_parts(rest, special),
+            self._segmenter.normalize_parts(others, special),
+        )
 
     def _insert_template(
         self, ids: NDArray[np.uint32], bounds: NDArray[np.int64], task: DocumentTask
@@ -319,3 +332,12 @@ class DocumentEncoder:
         grown = np.zeros(n_documents + 1, dtype=np.int64)
         np.cumsum(n_before + n_behind, out=grown[1:])
         return inserted, bounds + grown
+
+
+def _join_prepared(first: PreparedText, second: PreparedText) -> PreparedText:
+    """Return the parts of one text, and behind them those of others, the first of which goes on."""
+    n_bytes = int(first.parts[-1, 1])
+    parts = np.concatenate([first.parts, second.parts + np.array([n_bytes, n_bytes, 0])])
+    first_parts = second.first_parts + len(first.parts)
+    first_parts[0] = 0
+    return PreparedText(np.concatenate([first.text[:n_bytes], second.text]), parts, first_parts)

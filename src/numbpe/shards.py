@@ -104,8 +104,9 @@ def encode_files(
     end of a file there is no further document; an empty file or item is an empty document.
 
     Memory does not depend on the size of the source where text can be cut: at special tokens, and
-    where the pattern or the merges allow it. Normalizers other than Unicode's forms, and added tokens
-    that are ``normalized``, ``single_word``, ``lstrip`` or ``rstrip``, allow no cut; then the longest
+    where the pattern or the merges allow it. Under a normalizer it can if that is a Unicode form, or
+    replaces single characters. Other normalizers, and added tokens that are ``single_word``,
+    ``lstrip`` or ``rstrip``, or are looked for in normalized text, allow no cut; then the longest
     document must fit into memory, as it must where it becomes a row.
 
     Beside the output, OUTPUT.json says what is in the files: type, separator, numbers of documents
