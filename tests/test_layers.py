@@ -20,6 +20,7 @@ COMMAND_LINE = {
     "numbpe.train_command",
     "numbpe.train_checks",
     "numbpe.command_options",
+    "numbpe.convert_command",
     "numbpe.decode_command",
     "numbpe.encode_command",
     "numbpe.inspect_command",

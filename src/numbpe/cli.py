@@ -22,7 +22,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, Protocol
 
 import numbpe
-from numbpe import decode_command, encode_command, inspect_command, train_command
+from numbpe import (
+    convert_command,
+    decode_command,
+    encode_command,
+    inspect_command,
+    train_command,
+)
 from numbpe.errors import ArgumentError, NumbpeError
 from numbpe.interrupts import forget_interrupt, note_interrupt
 
@@ -103,7 +109,13 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"numbpe {numbpe.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (train_command, encode_command, decode_command, inspect_command):
+    for command in (
+        train_command,
+        encode_command,
+        decode_command,
+        inspect_command,
+        convert_command,
+    ):
         command.add_parser(commands)
     return parser
 
