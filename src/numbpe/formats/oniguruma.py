@@ -79,12 +79,14 @@ class PatternTranslator:
         self.last_letter = ""  # the literal just before, if one was
 
     def translate(self) -> str:
+        """Return the whole pattern, translated."""
         if self.take("(?i)"):  # Flags at the very start hold for the whole pattern.
             self.ignore_case = True
             return f"(?i:{self.translate_choice()})"
         return self.translate_choice()
 
     def refusal(self, what: str) -> ArgumentError:
+        """Return the error about ``what`` has no equal form."""
         return ArgumentError(
             f"cannot write the pattern {shorten_value(self.source)} to a tokenizer.json: {what} "
             "has no known equal form there; save as .pkl, .tiktoken or a folder, or use a pattern "
@@ -92,15 +94,18 @@ class PatternTranslator:
         )
 
     def peek(self, length: int = 1) -> str:
+        """Return what comes next; nothing is read."""
         return self.source[self.position : self.position + length]
 
     def take(self, expected: str) -> bool:
+        """Read ``expected`` if it comes next, and return whether it did."""
         found = self.source.startswith(expected, self.position)
         if found:
             self.position += len(expected)
         return found
 
     def translate_choice(self) -> str:
+        """Translate up to the end of the group."""
         parts: list[str] = []
         self.last_letter = ""
         while self.peek() not in ("", ")"):
@@ -113,6 +118,7 @@ class PatternTranslator:
         return "".join(parts)
 
     def translate_item(self) -> str:
+        """Translate what a repeat may follow."""
         letter = self.peek()
         if letter == "(":
             return self.translate_group()
@@ -139,12 +145,14 @@ class PatternTranslator:
         return "(?:)" if is_folded else ""
 
     def refuse_folded(self, letter: str) -> None:
+        """Refuse a letter that is several without regard to case."""
         if self.ignore_case and len(letter.casefold()) > 1:
             raise self.refusal(f"the letter {letter!r} without regard to case")
 
     # Repeats
 
     def translate_repeats(self, item: str) -> str:
+        """Return ``item``, translated already, with the repeats behind it."""
         while True:
             bounds = _BOUNDS.match(self.source, self.position)
             if self.peek() in ("*", "+", "?"):
@@ -161,12 +169,14 @@ class PatternTranslator:
                 item = f"(?:{item})"
 
     def take_suffix(self) -> str:
+        """Read the sign that makes a repeat lazy or possessive, if there is one."""
         for suffix in ("?", "+"):
             if self.take(suffix):
                 return suffix
         return ""
 
     def translate_bounds(self, item: str, bounds: re.Match[str]) -> str:
+        """Return ``item`` with bounds that have been read, and the sign behind them."""
         low, comma, high = bounds.groups()
         item += f"{{{low or '0'}{comma}{high}}}"
         suffix = self.take_suffix()
@@ -177,6 +187,7 @@ class PatternTranslator:
     # Groups
 
     def translate_group(self) -> str:
+        """Translate a group; a comment becomes nothing."""
         if self.take("(?#"):
             self.position = self.source.find(")", self.position) + 1
             return ""
@@ -188,6 +199,7 @@ class PatternTranslator:
         return f"{opening}{inner})"
 
     def translate_opening(self) -> str:
+        """Translate what opens a group."""
         for opening in ("(?:", "(?=", "(?!", "(?>"):
             if self.take(opening):
                 return opening
@@ -211,6 +223,7 @@ class PatternTranslator:
     # Escapes and classes
 
     def translate_escape(self, *, in_class: bool) -> str:
+        """Translate an escape."""
         self.position += 1
         kind = self.peek()
         hexadecimal = _HEXADECIMAL.match(self.source, self.position)
@@ -237,6 +250,7 @@ class PatternTranslator:
         raise self.refusal(f"'\\{kind}'")
 
     def translate_property(self, kind: str) -> str:
+        """Translate what follows a backslash and the letter ``kind``."""
         found = _PROPERTY.match(self.source, self.position)
         if self.ignore_case and not (found and found[2] in _CASELESS_PROPERTIES):
             raise self.refusal("a property without regard to case")
@@ -250,6 +264,7 @@ class PatternTranslator:
         return f"\\{kind}{{{letter}}}"
 
     def translate_class(self) -> str:
+        """Translate a class and those inside it."""
         self.position += 1
         parts = ["[^" if self.take("^") else "["]
         if self.take("]"):
