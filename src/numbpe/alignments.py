@@ -112,13 +112,13 @@ def find_segment_starts(text: str) -> NDArray[np.bool_]:
     """
     code_points = list_code_points(text)
     distinct, numbers = np.unique(code_points, return_inverse=True)
-    is_start = [_starts_segment(code_point) for code_point in distinct.tolist()]
+    is_start = [starts_segment(code_point) for code_point in distinct.tolist()]
     return np.array(is_start, dtype=np.bool_)[numbers]
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _starts_segment(code_point: int) -> bool:
-    """Return whether a character neither composes with those before it nor is ordered among them.
+def starts_segment(code_point: int) -> bool:
+    """Return whether a code point neither composes with those before it nor is ordered among them.
 
     Those that do are marks, or vowels and final consonants of Hangul, or begin with one of these
     when they are taken apart. Marks that are found wanting without need do no harm.
