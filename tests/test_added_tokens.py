@@ -103,6 +103,15 @@ def test_find__gives_white_space_to_the_token_that_begins_in_it() -> None:
     assert find(make_matcher(*tokens), "A  x") == [("A  ", 1)]
 
 
+def test_find__walks_long_white_space_once() -> None:
+    """Truth: tokenizers for a short text; a million spaces would take hours if walked each time."""
+    matcher = make_matcher(AddedToken(" ", 1, rstrip=True))
+    for n, text in ((5, " " * 4 + "x "), (1_000_000, " " * 1_000_000)):
+        found = matcher.find(copy_text(text.encode()), 0, len(text), "allow")
+        assert found[:, 2].tolist() == [1] * n
+        assert (found[1:, 0] >= found[:-1, 1]).all()
+
+
 def test_find__is_calm_where_tokenizers_is_not() -> None:
     """Truth: the docstring of AddedTokenMatcher: there a panic, all memory, a random id."""
     tokens = AddedToken("A", 1, rstrip=True), AddedToken("  ", 2, lstrip=True)

@@ -167,6 +167,8 @@ def added_tokens_cut(
         part_start = int(row[0] + progress[2])
         n_parts = int(progress[3])
         literal = 0
+        # The end of the last white space that was taken, so that none is walked twice.
+        space_stop = position
         while n_parts < len(parts_out) and literal >= 0:
             position, literal = _find_next(tokens, text, row, position)
             part_stop = position
@@ -181,7 +183,10 @@ def added_tokens_cut(
                     progress[1] = part_stop - row[0]
                     return literal
                 if rules & TAKES_RIGHT != 0:
-                    behind = _skip_white_space(tokens.white_space, text, behind, int(row[1]))
+                    if behind >= space_stop:
+                        white_space = tokens.white_space
+                        space_stop = _skip_white_space(white_space, text, behind, int(row[1]))
+                    behind = space_stop
                 if rules & TAKES_LEFT != 0:
                     part_stop = _skip_white_space_before(
                         tokens.white_space, text, part_start, part_stop
