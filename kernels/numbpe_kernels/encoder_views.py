@@ -10,9 +10,16 @@ from numpy.typing import NDArray
 from numbpe_kernels._jit import njit
 from numbpe_kernels.automaton import Automaton
 from numbpe_kernels.characters import CharacterTable
-from numbpe_kernels.encoding import EncoderModel, EncoderState, encode_parts
+from numbpe_kernels.encoding import N_DONE, EncoderState, encode_words
+from numbpe_kernels.model import EncoderModel
 from numbpe_kernels.ranks import MergeScratch, MergeTable
 from numbpe_kernels.scanner import Scanner
+from numbpe_kernels.scanning import (
+    N_ENDS,
+    scan_at_junctions,
+    scan_by_pattern,
+    scan_whole_parts,
+)
 from numbpe_kernels.token_table import TokenTable
 from numbpe_kernels.views import (
     view_i32,
@@ -27,7 +34,7 @@ from numbpe_kernels.word_table import WordTable
 
 SCANNER_SIZE = 16
 MODEL_SIZE = 28
-STATE_SIZE = 31
+STATE_SIZE = 33
 DESCRIPTOR_SIZE = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE
 """Numbers of a scanner, a model and a state, which stand in this order."""
 
@@ -109,28 +116,67 @@ def encoder_view_state(d: NDArray[np.int64]) -> EncoderState:
         view_i64(d[i + 25], d[i + 26]),
         view_i64(d[i + 27], d[i + 28]),
         view_i64(d[i + 29], d[i + 30]),
+        view_i64(d[i + 31], d[i + 32]),
     )
 
 
 @njit
-def encoder_run(
+def encoder_scan_by_pattern(
+    descriptor: NDArray[np.int64], text: NDArray[np.uint8], parts: NDArray[np.int64]
+) -> bool:
+    """Do as scanning.scan_by_pattern with the arrays of a descriptor.
+
+    descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive; text, parts : see there
+    Writes ends, scan, level_stops and N_DONE of the state.
+    """
+    state = encoder_view_state(descriptor)
+    state.progress[N_DONE] = 0
+    scanner = encoder_view_scanner(descriptor)
+    return scan_by_pattern(scanner, state.level_stops, text, parts, state.scan, state.ends)
+
+
+@njit
+def encoder_scan_at_junctions(
+    descriptor: NDArray[np.int64], text: NDArray[np.uint8], parts: NDArray[np.int64]
+) -> bool:
+    """Do as scanning.scan_at_junctions with the arrays of a descriptor.
+
+    descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive; text, parts : see there
+    Writes ends, scan and N_DONE of the state.
+    """
+    state = encoder_view_state(descriptor)
+    state.progress[N_DONE] = 0
+    characters = encoder_view_model(descriptor).characters
+    return scan_at_junctions(characters, text, parts, state.scan, state.ends)
+
+
+@njit
+def encoder_scan_whole_parts(
+    descriptor: NDArray[np.int64], text: NDArray[np.uint8], parts: NDArray[np.int64]
+) -> bool:
+    """Do as scanning.scan_whole_parts with the arrays of a descriptor.
+
+    descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive; text, parts : see there
+    Writes ends, scan and N_DONE of the state.
+    """
+    state = encoder_view_state(descriptor)
+    state.progress[N_DONE] = 0
+    return scan_whole_parts(parts, state.scan, state.ends)
+
+
+@njit
+def encoder_encode_words(
     descriptor: NDArray[np.int64],
     text: NDArray[np.uint8],
     parts: NDArray[np.int64],
     ids_out: NDArray[np.uint32],
     offsets_out: NDArray[np.int64],
 ) -> int:
-    """Do as encoding.encode_parts with what a descriptor describes; return its status, int64.
+    """Do as encoding.encode_words with the arrays of a descriptor; return its status, int64.
 
     descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive
-    text, parts, ids_out, offsets_out : see encoding.encode_parts, as for what is written
+    text, parts, ids_out, offsets_out : see there, as for what is written
     """
-    return encode_parts(
-        encoder_view_scanner(descriptor),
-        encoder_view_model(descriptor),
-        encoder_view_state(descriptor),
-        text,
-        parts,
-        ids_out,
-        offsets_out,
-    )
+    state = encoder_view_state(descriptor)
+    model = encoder_view_model(descriptor)
+    return encode_words(model, state, state.scan[N_ENDS], text, parts, ids_out, offsets_out)

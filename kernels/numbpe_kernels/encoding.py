@@ -1,4 +1,4 @@
-"""Parts of text to token ids in one pass: cut, look each word up, merge those that are new.
+"""Words to token ids: look each up in a cache, merge those that are new.
 
 Ids of words that were met before stand in a cache: the table of ``word_table`` with other contents.
 Of a short word with up to three ids, COUNT holds the first two and PLACE the third and, in its upper
@@ -12,15 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit
-from numbpe_kernels.characters import (
-    CharacterTable,
-    characters_cut,
-    characters_decode,
-    characters_find_token,
-)
-from numbpe_kernels.ranks import MergeScratch, MergeTable, merge_rank_pairs, merge_tokens
-from numbpe_kernels.scanner import Scanner, scanner_split
-from numbpe_kernels.token_table import TokenTable, token_table_find
+from numbpe_kernels.model import EncoderModel, model_encode_word
+from numbpe_kernels.ranks import MergeScratch
 from numbpe_kernels.word_table import (
     ARENA_END,
     BATCH,
@@ -36,38 +29,22 @@ from numbpe_kernels.word_table import (
     word_table_probe,
 )
 
-CUT_BY_PATTERN = 0
-CUT_AT_JUNCTIONS = 1
-CUT_NOWHERE = 2
-"""How text becomes words: by the pattern; where no token can span; each part is one word."""
-
-CUT = 0
-CHARACTERS = 1
-IGNORE_MERGES = 2
-BYTE_FALLBACK = 3
-UNKNOWN_ID = 4
-FUSE_UNKNOWN = 5
-RULES_SIZE = 6
-"""Places in ``EncoderModel.rules``: one of CUT_*; 1 for a vocabulary over characters; and the
-rules of the definition, UNKNOWN_ID -1 for none."""
-
 PART = 0
 POSITION = 1
-N_ENDS = 2
-N_DONE = 3
-N_IDS = 4
-CACHED_IDS_END = 5
-NEEDED = 6
-PROGRESS_SIZE = 7
+N_DONE = 2
+N_IDS = 3
+CACHED_IDS_END = 4
+NEEDED = 5
+PROGRESS_SIZE = 6
 """Places in ``EncoderState.progress``: the part at hand; where its next word begins, -1 before the
-part is begun; words cut and, of those, done; ids written; ids in ``cached_ids``; the position or the
+part is begun; how many of the ends are done; ids written; ids in ``cached_ids``; the position or the
 size that the status speaks of."""
 
 DONE = 0
 CACHE_IS_FULL = 1
 SCRATCH_IS_SMALL = 2
 NO_TOKEN = 3
-"""What ``encode_parts`` returns. After CACHE_IS_FULL and SCRATCH_IS_SMALL it is called again."""
+"""What ``encode_words`` returns. After CACHE_IS_FULL and SCRATCH_IS_SMALL it is called again."""
 
 MAX_CACHED_NBYTES = 256
 """Longer words are merged each time they are met."""
@@ -88,26 +65,13 @@ _HALF = np.uint64(32)
 _ZERO = np.uint64(0)
 
 
-class EncoderModel(NamedTuple):
-    """What a vocabulary says about words; only read, and shared by all threads.
-
-    fallback_ids : (256,) int32, the token of each byte of a character without a token, -1 for none
-    rules : (RULES_SIZE,) int64
-    """
-
-    merges: MergeTable
-    characters: CharacterTable
-    tokens: TokenTable
-    fallback_ids: NDArray[np.int32]
-    rules: NDArray[np.int64]
-
-
 class EncoderState(NamedTuple):
     """What one thread has of its own.
 
     cache : WordTable; cached_ids : (k,) uint32
     scratch : MergeScratch, for words of some length
-    ends : (>= 128,) int64; level_stops : (levels,) int64, see automaton.automaton_split
+    ends : (k,) int64, where words end, and scan : (SCAN_SIZE,) int64, see scanning
+    level_stops : (levels,) int64, see automaton.automaton_split
     progress : (PROGRESS_SIZE,) int64
     """
 
@@ -115,123 +79,9 @@ class EncoderState(NamedTuple):
     cached_ids: NDArray[np.uint32]
     scratch: MergeScratch
     ends: NDArray[np.int64]
+    scan: NDArray[np.int64]
     level_stops: NDArray[np.int64]
     progress: NDArray[np.int64]
-
-
-@njit
-def encoder_list_bytes(
-    model: EncoderModel, scratch: MergeScratch, text: NDArray[np.uint8], start: int, stop: int
-) -> int:
-    """Write the tokens of the bytes of a word, and the ranks of neighbours; return how many, int64.
-
-    text : (>= stop,) uint8; start, stop : int64. Writes scratch.tokens and scratch.entries.
-    Returns -1 if a byte has no token.
-    """
-    merges = model.merges
-    missing = np.int32(0)
-    previous = np.int64(0)
-    for i in range(stop - start):
-        byte = np.int64(text[start + i])
-        token = merges.byte_ids[byte]
-        missing |= token
-        scratch.tokens[i] = token
-        if i > 0:
-            scratch.entries[i - 1] = merges.byte_ranks[previous << 8 | byte]
-        previous = byte
-    return stop - start if missing >= 0 else -1
-
-
-@njit
-def encoder_list_known_bytes(
-    model: EncoderModel, scratch: MergeScratch, text: NDArray[np.uint8], start: int, stop: int
-) -> int:
-    """Do as encoder_list_bytes for a word with bytes that have no token.
-
-    text, start, stop : as there. A byte without a token becomes the unknown one, or
-    -1 - its position is returned. Writes scratch.tokens and scratch.entries.
-    """
-    n_tokens = 0
-    was_unknown = False
-    for position in range(start, stop):
-        token = np.int64(model.merges.byte_ids[text[position]])
-        is_unknown = token < 0
-        if is_unknown:
-            token = model.rules[UNKNOWN_ID]
-            if token < 0:
-                return -1 - np.int64(position)
-        if not (is_unknown and was_unknown and model.rules[FUSE_UNKNOWN] == 1):
-            scratch.tokens[n_tokens] = np.int32(token)
-            n_tokens += 1
-        was_unknown = is_unknown
-    merge_rank_pairs(model.merges, scratch, n_tokens)
-    return n_tokens
-
-
-@njit
-def encoder_list_characters(
-    model: EncoderModel, scratch: MergeScratch, text: NDArray[np.uint8], start: int, stop: int
-) -> int:
-    """Write the tokens of the characters of a word, and the ranks of neighbours; return how many.
-
-    text : (>= stop + TEXT_PADDING,) uint8; start, stop : int64. Writes scratch.tokens and
-    scratch.entries; int64.
-    A character without a token becomes the tokens of its bytes, if all are there, or the unknown
-    token; where neither may be, -1 - its position is returned.
-    """
-    n_tokens = 0
-    was_unknown = False
-    position = np.int64(start)
-    while position < stop:
-        character = characters_decode(text, position, stop)
-        n_bytes = character & 7
-        token = characters_find_token(model.characters, character >> 3)
-        is_unknown = False
-        if token >= 0:
-            scratch.tokens[n_tokens] = np.int32(token)
-            n_tokens += 1
-        else:
-            is_unknown = model.rules[BYTE_FALLBACK] == 0
-            for i in range(n_bytes):
-                byte = model.fallback_ids[text[position + i]]
-                is_unknown = is_unknown or byte < 0
-                scratch.tokens[n_tokens + i] = byte
-            if not is_unknown:
-                n_tokens += n_bytes
-            elif model.rules[UNKNOWN_ID] < 0:
-                return -1 - position
-            elif not (was_unknown and model.rules[FUSE_UNKNOWN] == 1):
-                scratch.tokens[n_tokens] = np.int32(model.rules[UNKNOWN_ID])
-                n_tokens += 1
-        was_unknown = is_unknown
-        position += n_bytes
-    merge_rank_pairs(model.merges, scratch, n_tokens)
-    return n_tokens
-
-
-@njit
-def encoder_merge_word(
-    model: EncoderModel, scratch: MergeScratch, text: NDArray[np.uint8], start: int, stop: int
-) -> int:
-    """Write the ids of one word into scratch.tokens; return how many, int64.
-
-    text : (>= stop + TEXT_PADDING,) uint8; start < stop, int64; scratch : for stop - start bytes
-    Returns -1 - position of a byte or character without a token.
-    """
-    if model.rules[IGNORE_MERGES] == 1:
-        token = token_table_find(model.tokens, text, start, stop - start)
-        if token >= 0:
-            scratch.tokens[0] = np.int32(token)
-            return 1
-    if model.rules[CHARACTERS] == 1:
-        n_tokens = encoder_list_characters(model, scratch, text, start, stop)
-    else:
-        n_tokens = encoder_list_bytes(model, scratch, text, start, stop)
-        if n_tokens < 0:
-            n_tokens = encoder_list_known_bytes(model, scratch, text, start, stop)
-    if n_tokens < 2:
-        return n_tokens
-    return merge_tokens(model.merges, scratch, n_tokens)
 
 
 @njit
@@ -276,7 +126,7 @@ def encoder_learn_word(
     if length > state.scratch.tokens.shape[0] - SCRATCH_SLACK:
         state.progress[NEEDED] = length
         return -SCRATCH_IS_SMALL
-    n_tokens = encoder_merge_word(model, state.scratch, text, start, stop)
+    n_tokens = model_encode_word(model, state.scratch, text, start, stop)
     if n_tokens < 0:
         state.progress[NEEDED] = -1 - n_tokens
         return -NO_TOKEN
@@ -287,107 +137,138 @@ def encoder_learn_word(
 
 
 @njit
-def encoder_encode_words(
-    model: EncoderModel,
-    state: EncoderState,
-    text: NDArray[np.uint8],
-    ids_out: NDArray[np.uint32],
+def encoder_hash_batch(
+    state: EncoderState, text: NDArray[np.uint8], start: int, stop: int, first: int, n_ends: int
 ) -> int:
-    """Write the ids of the words that are cut and not done; return a status, int64.
+    """Hash words that begin at ``start`` and end at ends[first] and so on; return how many, int64.
 
-    text : (n,) uint8 with padding; ids_out : (>= n + ID_SLACK,) uint32, written from N_IDS on
-    Writes state. Cost: about one cache miss a word that is not common.
+    text : (n,) uint8 with padding; start, stop, first, n_ends : int64, first < n_ends
+    There are BATCH of them at most, up to the one that ends at ``stop``. Writes scratch of the cache,
+    and asks for the rows of all words before the first is needed.
     """
-    cache, scratch, ends, progress = state.cache, state.scratch, state.ends, state.progress
-    rows = cache.rows
-    n_ids = progress[N_IDS]
-    while progress[N_DONE] < progress[N_ENDS]:
-        done = progress[N_DONE]
-        n_batch = min(BATCH, progress[N_ENDS] - done)
-        is_full = cache.state[N_WORDS] + n_batch > word_table_capacity(cache)
-        is_full = is_full or cache.arena.shape[0] - cache.state[ARENA_END] < BATCH_NBYTES + 64
-        if is_full or state.cached_ids.shape[0] - progress[CACHED_IDS_END] < BATCH_NBYTES:
-            return CACHE_IS_FULL
-        # Ask for the rows of all words of the batch before the first is needed.
-        place = progress[POSITION]
-        for i in range(n_batch):
-            end = ends[done + i]
-            word_table_hash(cache, text, place, end - place, np.uint64(i))
-            place = end
-        place = progress[POSITION]
-        for i in range(n_batch):
-            end = ends[done + i]
-            row = word_table_probe(cache, text, place, np.uint64(i))
-            if rows[row + HIGH] == _ZERO:
-                n_tokens = encoder_learn_word(model, state, text, place, end, np.uint64(i), row)
-                if n_tokens < 0:
-                    return -n_tokens
-                for j in range(n_tokens):
-                    ids_out[n_ids + j] = np.uint32(scratch.tokens[j])
-                n_ids += n_tokens
-            else:
-                first, last = rows[row + COUNT], rows[row + PLACE]
-                n_inline = np.int64(last >> _HALF)
-                if n_inline > 0:
-                    ids_out[n_ids] = np.uint32(first)
-                    ids_out[n_ids + 1] = np.uint32(first >> _HALF)
-                    ids_out[n_ids + 2] = np.uint32(last)
-                    n_ids += n_inline
-                else:
-                    source = np.int64(first & _PLACE_MASK)
-                    n_tokens = np.int64(first >> _PLACE_BITS)
-                    for j in range(n_tokens):
-                        ids_out[n_ids + j] = state.cached_ids[source + j]
-                    n_ids += n_tokens
-            place = end
-            progress[POSITION] = end
-            progress[N_DONE] = done + i + 1
-            progress[N_IDS] = n_ids
-    return DONE
+    ends = state.ends
+    n_batch = min(BATCH, n_ends - first)
+    place = start
+    for i in range(n_batch):
+        end = ends[first + i]
+        word_table_hash(state.cache, text, place, end - place, np.uint64(i))
+        place = end
+        if end == stop:
+            return np.int64(i + 1)
+    return n_batch
 
 
 @njit
-def encode_parts(
-    scanner: Scanner,
+def encoder_recall(
+    state: EncoderState, row: np.uint64, ids_out: NDArray[np.uint32], n_ids: int
+) -> int:
+    """Write the ids of the word in a row behind the first ``n_ids``; return how many there are then.
+
+    row : uint64; ids_out : (>= n_ids + ids of the word + ID_SLACK,) uint32; n_ids : int64
+    """
+    first = state.cache.rows[row + COUNT]
+    last = state.cache.rows[row + PLACE]
+    n_inline = np.int64(last >> _HALF)
+    if n_inline > 0:
+        ids_out[n_ids] = np.uint32(first)
+        ids_out[n_ids + 1] = np.uint32(first >> _HALF)
+        ids_out[n_ids + 2] = np.uint32(last)
+        return n_ids + n_inline
+    source = np.int64(first & _PLACE_MASK)
+    n_tokens = np.int64(first >> _PLACE_BITS)
+    for j in range(n_tokens):
+        ids_out[n_ids + j] = state.cached_ids[source + j]
+    return n_ids + n_tokens
+
+
+@njit
+def encoder_encode_batch(
     model: EncoderModel,
     state: EncoderState,
+    text: NDArray[np.uint8],
+    n_batch: int,
+    ids_out: NDArray[np.uint32],
+) -> int:
+    """Write the ids of a batch of words that was just hashed; return a status, int64.
+
+    text : (n,) uint8 with padding; n_batch : int64; ids_out : uint32, written from N_IDS on
+    Writes state; progress says which words are done, whatever the status.
+    """
+    rows, progress = state.cache.rows, state.progress
+    done = progress[N_DONE]
+    place = progress[POSITION]
+    n_ids = progress[N_IDS]
+    status = DONE
+    for i in range(n_batch):
+        end = state.ends[done]
+        row = word_table_probe(state.cache, text, place, np.uint64(i))
+        if rows[row + HIGH] == _ZERO:
+            n_tokens = encoder_learn_word(model, state, text, place, end, np.uint64(i), row)
+            if n_tokens < 0:
+                status = -n_tokens
+                break
+            for j in range(n_tokens):
+                ids_out[n_ids + j] = np.uint32(state.scratch.tokens[j])
+            n_ids += n_tokens
+        else:
+            n_ids = encoder_recall(state, row, ids_out, n_ids)
+        place = end
+        done += 1
+    progress[N_DONE] = done
+    progress[POSITION] = place
+    progress[N_IDS] = n_ids
+    return status
+
+
+@njit
+def encoder_cache_is_full(state: EncoderState) -> bool:
+    """Return whether a batch might not find room in the cache. Reads only."""
+    cache = state.cache
+    return (
+        cache.state[N_WORDS] + BATCH > word_table_capacity(cache)
+        or cache.arena.shape[0] - cache.state[ARENA_END] < BATCH_NBYTES + 64
+        or state.cached_ids.shape[0] - state.progress[CACHED_IDS_END] < BATCH_NBYTES
+    )
+
+
+@njit
+def encode_words(
+    model: EncoderModel,
+    state: EncoderState,
+    n_ends: int,
     text: NDArray[np.uint8],
     parts: NDArray[np.int64],
     ids_out: NDArray[np.uint32],
     offsets_out: NDArray[np.int64],
 ) -> int:
-    """Write the ids of all parts; return a status, int64: one of DONE and so on.
+    """Write the ids of the words whose ends were found; return a status, int64: DONE and so on.
 
+    n_ends : int64, ends of words in state.ends; words follow one another, part for part
     text : (n,) uint8 with padding
     parts : (p, 3) int64, starts, stops and the ids behind them, -1 for none
     ids_out : (>= bytes of the parts + p + ID_SLACK,) uint32
     offsets_out : (p + 1,) int64; entry i + 1 is the number of ids when part i is done
-    Writes state, ids_out and offsets_out. progress: PART 0, POSITION -1, N_ENDS, N_DONE, N_IDS 0
-    before the first call; CACHED_IDS_END is that of the cache. Linear but for new words.
+    Writes state, ids_out and offsets_out. progress: PART 0, POSITION -1, N_IDS 0 before the first
+    call, and N_DONE 0 before each that has other ends; CACHED_IDS_END is that of the cache.
+    Cost: about one cache miss a word that is not common, and merging what is new.
     """
-    progress, ends = state.progress, state.ends
+    progress = state.progress
     while progress[PART] < parts.shape[0]:
         part = progress[PART]
         stop = parts[part, 1]
         if progress[POSITION] < 0:
             progress[POSITION] = parts[part, 0]
-        while True:
-            status = encoder_encode_words(model, state, text, ids_out)
+        while progress[POSITION] < stop:
+            first = progress[N_DONE]
+            if first == n_ends:
+                return DONE
+            if encoder_cache_is_full(state):
+                return CACHE_IS_FULL
+            start = progress[POSITION]
+            n_batch = encoder_hash_batch(state, text, start, stop, first, n_ends)
+            status = encoder_encode_batch(model, state, text, n_batch, ids_out)
             if status != DONE:
                 return status
-            position = progress[POSITION]
-            if position >= stop:
-                break
-            # Cut more.
-            progress[N_DONE] = 0
-            if model.rules[CUT] == CUT_BY_PATTERN:
-                n_ends = scanner_split(scanner, state.level_stops, text, position, stop, ends)
-            elif model.rules[CUT] == CUT_AT_JUNCTIONS:
-                n_ends = characters_cut(model.characters, text, position, stop, ends)
-            else:
-                ends[0] = stop
-                n_ends = 1
-            progress[N_ENDS] = n_ends
         if parts[part, 2] >= 0:
             ids_out[progress[N_IDS]] = np.uint32(parts[part, 2])
             progress[N_IDS] += 1

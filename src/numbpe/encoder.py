@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from numbpe.arrays import Offsets, TextArray, TokenIds, copy_text
 from numbpe.definition import TokenizerDefinition
-from numbpe.encoder_model import build_encoder_model
+from numbpe.encoder_model import build_encoder_model, may_cut_at_junctions
 from numbpe.encoder_state import SHORT_NBYTES, ThreadState
 from numbpe.errors import DataError, shorten_value
 from numbpe.named_patterns import GPT2_FORMS
@@ -15,7 +15,13 @@ from numbpe.patterns import Pattern
 from numbpe_kernels import encoding as kernel
 from numbpe_kernels.automaton import PAGE_SIZE, Automaton, automaton_find_cut
 from numbpe_kernels.characters import characters_decode, characters_find_cut
-from numbpe_kernels.encoder_views import encoder_run
+from numbpe_kernels.encoder_views import (
+    encoder_encode_words,
+    encoder_scan_at_junctions,
+    encoder_scan_by_pattern,
+    encoder_scan_whole_parts,
+)
+from numbpe_kernels.model import CHARACTERS
 from numbpe_kernels.scanner import KIND_AUTOMATON, KIND_GPT2, Scanner
 
 
@@ -25,12 +31,16 @@ class Encoder:
     def __init__(self, definition: TokenizerDefinition, pattern: Pattern | None) -> None:
         self._pattern = pattern
         self._automaton = None if pattern is None else pattern.automaton
-        self._model = build_encoder_model(definition, has_pattern=self._automaton is not None)
-        # A pattern that is no automaton cuts before the kernel is called.
+        self._model = build_encoder_model(definition)
+        # A pattern that is no automaton cuts before a kernel is called.
         self._cuts_slowly = pattern is not None and pattern.automaton is None
-        if self._cuts_slowly:
-            self._model.rules[kernel.CUT] = kernel.CUT_NOWHERE
         self._scanner = _make_scanner(pattern)
+        self._cuts_at_junctions = pattern is None and may_cut_at_junctions(definition, self._model)
+        self._scan = encoder_scan_whole_parts
+        if self._cuts_at_junctions:
+            self._scan = encoder_scan_at_junctions
+        elif self._automaton is not None:
+            self._scan = encoder_scan_by_pattern
         self._idle_states: deque[ThreadState] = deque()
 
     def encode_parts(self, text: TextArray, parts: NDArray[np.int64]) -> tuple[TokenIds, Offsets]:
@@ -90,10 +100,13 @@ class Encoder:
         ids: TokenIds,
         offsets: Offsets,
     ) -> None:
-        while status := encoder_run(state.descriptor, text, parts, ids, offsets):
-            if status == kernel.NO_TOKEN:
-                raise self._describe_missing_token(text, state.needed, parts)
-            state.make_room(status)
+        is_scanned = False
+        while not is_scanned:
+            is_scanned = self._scan(state.descriptor, text, parts)
+            while status := encoder_encode_words(state.descriptor, text, parts, ids, offsets):
+                if status == kernel.NO_TOKEN:
+                    raise self._describe_missing_token(text, state.needed, parts)
+                state.make_room(status)
 
     def _borrow_state(self) -> ThreadState:
         try:
@@ -132,7 +145,7 @@ class Encoder:
         """
         if self._automaton is not None:
             return int(automaton_find_cut(self._automaton, text, start, stop))
-        if self._model.rules[kernel.CUT] == kernel.CUT_AT_JUNCTIONS:
+        if self._cuts_at_junctions:
             return int(characters_find_cut(self._model.characters, text, start, stop))
         return -1
 
@@ -144,7 +157,7 @@ class Encoder:
         stop = int(parts[is_part, 1][0])
         kind = "byte"
         found = f"0x{int(text[position]):02X}"
-        if self._model.rules[kernel.CHARACTERS]:
+        if self._model.rules[CHARACTERS]:
             character = int(characters_decode(text, position, stop))
             kind = "character"
             content = text[position : position + (character & 7)].tobytes()

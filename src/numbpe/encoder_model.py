@@ -7,7 +7,7 @@ from numbpe.definition import TokenizerDefinition
 from numbpe.errors import DataError
 from numbpe.recipes import N_BYTES
 from numbpe.vocabulary import Vocabulary
-from numbpe_kernels import encoding as kernel
+from numbpe_kernels import model as kernel
 from numbpe_kernels.characters import (
     CHARACTER_PAGE_BITS,
     EMPTY_PAIR,
@@ -27,9 +27,7 @@ from numbpe_kernels.token_table import TokenTable, token_table_fill
 _PAGE_SIZE = 1 << CHARACTER_PAGE_BITS
 
 
-def build_encoder_model(
-    definition: TokenizerDefinition, *, has_pattern: bool
-) -> kernel.EncoderModel:
+def build_encoder_model(definition: TokenizerDefinition) -> kernel.EncoderModel:
     """Return the tables that the encoding kernels read."""
     vocabulary, rules = definition.vocabulary, definition.rules
     over_characters = rules.alphabet == "characters"
@@ -37,7 +35,6 @@ def build_encoder_model(
     if rules.byte_fallback:
         fallback_ids[:] = _find_ids(vocabulary, [b"<0x%02X>" % byte for byte in range(N_BYTES)])
     numbers = np.zeros(kernel.RULES_SIZE, dtype=np.int64)
-    numbers[kernel.CUT] = _choose_cut(definition, fallback_ids, has_pattern=has_pattern)
     numbers[kernel.CHARACTERS] = over_characters
     numbers[kernel.IGNORE_MERGES] = rules.ignore_merges
     numbers[kernel.BYTE_FALLBACK] = rules.byte_fallback
@@ -60,18 +57,13 @@ def _find_ids(vocabulary: Vocabulary, contents: list[bytes]) -> list[int]:
     return [ids.get(content, -1) for content in contents]
 
 
-def _choose_cut(
-    definition: TokenizerDefinition, fallback_ids: NDArray[np.int32], *, has_pattern: bool
-) -> int:
-    """Return how text becomes words; junctions are only where tokens are made of whole characters."""
-    if has_pattern:
-        return kernel.CUT_BY_PATTERN
+def may_cut_at_junctions(definition: TokenizerDefinition, model: kernel.EncoderModel) -> bool:
+    """Return whether text may be cut wherever no token can span: tokens are whole characters."""
     rules, vocabulary = definition.rules, definition.vocabulary
+    fallback_ids = model.fallback_ids
     # Merges of the bytes of unknown characters, or a look-up of the whole text, might span a junction.
     merges_bytes = np.isin(vocabulary.merge_pairs, fallback_ids[fallback_ids >= 0]).any()
-    if rules.alphabet == "bytes" or rules.ignore_merges or merges_bytes:
-        return kernel.CUT_NOWHERE
-    return kernel.CUT_AT_JUNCTIONS
+    return not (rules.alphabet == "bytes" or rules.ignore_merges or merges_bytes)
 
 
 def _build_merge_table(definition: TokenizerDefinition) -> MergeTable:

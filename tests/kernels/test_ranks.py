@@ -9,7 +9,7 @@ import pytest
 from numbpe import encoder, encoder_model, reference
 from numbpe.vocabulary import Vocabulary
 from numbpe.word_merger import WordMerger
-from numbpe_kernels import encoder_views, encoding, ranks, word_table
+from numbpe_kernels import encoder_views, encoding, model, ranks, word_table
 
 Merges = Sequence[tuple[bytes, bytes]]
 
@@ -18,7 +18,7 @@ Merges = Sequence[tuple[bytes, bytes]]
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Run a test with compiled kernels, and with all of them as plain Python."""
     if request.param == "plain":
-        for module in (ranks, encoding, encoder_views, word_table, encoder, encoder_model):
+        for module in (ranks, model, encoding, encoder_views, word_table, encoder, encoder_model):
             for name, value in list(vars(module).items()):
                 if hasattr(value, "py_func"):
                     monkeypatch.setattr(module, name, value.py_func)
