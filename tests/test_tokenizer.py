@@ -191,7 +191,7 @@ def test_encode__says_which_byte_has_no_token() -> None:
     """Truth: hand-computed; no byte is dropped silently."""
     tokenizer = Tokenizer({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")], ["<s>"])
     assert tokenizer.encode("abba<s>").tolist() == [2, 1, 0, 3]
-    with pytest.raises(DataError, match="cannot encode byte 99 at byte 5 of the text"):
+    with pytest.raises(DataError, match="cannot encode the byte 0x63 at byte 5 of the text"):
         tokenizer.encode("a<s>bc"[0:4] + "bc")
 
 

@@ -67,8 +67,8 @@ def model_list_known_bytes(
 ) -> int:
     """Do as model_list_bytes for a word with bytes that have no token.
 
-    text, start, stop : as there. A byte without a token becomes the unknown one, or
-    -1 - its position is returned. Writes scratch.tokens and scratch.entries.
+    text : (>= stop,) uint8; start, stop : int64. Writes scratch.tokens and scratch.entries.
+    A byte without a token becomes the unknown one, or -1 - its position is returned.
     """
     n_tokens = 0
     was_unknown = False
