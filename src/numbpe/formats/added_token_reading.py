@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, Final
 
 from numbpe.definition import AddedToken
 from numbpe.errors import shorten_value
 from numbpe.formats.json_documents import JsonValue
 from numbpe.vocabulary_checks import MAX_TOKEN_ID
+
+_KEYS: Final = ("id", "content", "special", "normalized", "single_word", "lstrip", "rstrip")
+_USUAL_KINDS: Final = [int, str, *[bool] * 5]
 
 
 @dataclass
@@ -35,11 +39,33 @@ def read_added_tokens(
     others: those of tokenizer_config.json, whose flags count where a token is in both.
     """
     tokens = _AddedTokens({}, {})
-    for item in document.iterate("added_tokens"):
-        tokens.add(read_added_token(item, item.require("id", int)), item)
-    for token, place in others:
-        tokens.add(token, place)
+    place = document.locate("added_tokens")
+    for position, value in enumerate(document.take("added_tokens", list, [])):
+        token = _read_usual_token(value)
+        if token is None or token.id in tokens.by_id or token.content in tokens.by_content:
+            item = JsonValue(document.path, f"{place}[{position}]", value)
+            tokens.add(read_added_token(item, item.require("id", int)), item)
+        else:
+            tokens.by_id[token.id] = tokens.by_content[token.content] = token
+    for token, item in others:
+        tokens.add(token, item)
     return tuple(token for _, token in sorted(tokens.by_id.items()))
+
+
+def _read_usual_token(value: Any) -> AddedToken | None:
+    """Return an added token that is written as the library writes it, None for any other.
+
+    Gemma 3 has 6,415, so that each counts.
+    """
+    if type(value) is not dict:
+        return None
+    values: list[Any] = [*map(value.get, _KEYS)]
+    token_id, content, *flags = values
+    if [*map(type, values)] != _USUAL_KINDS or not content.isascii():
+        return None
+    if not 0 <= token_id <= MAX_TOKEN_ID or not content:
+        return None
+    return AddedToken(content, token_id, *flags)
 
 
 def read_added_token(item: JsonValue, token_id: int) -> AddedToken:
