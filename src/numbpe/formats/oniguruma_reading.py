@@ -111,6 +111,8 @@ class _PatternReader(PatternTranslator):
     def translate_escape(self, *, in_class: bool) -> str:
         if self.peek(2) not in ("\\w", "\\W"):
             return super().translate_escape(in_class=in_class)
+        if self.ignore_case:
+            raise self.refusal(f"{self.peek(2)!r} without regard to case")
         negation = "^" if self.peek(2) == "\\W" else ""
         self.position += 2
         return f"[{negation}{_WORD_CHARACTERS}{'' if in_class else _LATIN_1_NUMBERS}]"
@@ -122,6 +124,11 @@ class _PatternReader(PatternTranslator):
             return item + "?"
         # A sign behind bounds repeats what they repeat; the loop of repeats reads it next.
         return item
+
+    def translate_group(self) -> str:
+        if self.peek(3) == "(?#":
+            raise self.refusal("a comment")  # A repeat behind it repeats what is before it.
+        return super().translate_group()
 
     def translate_opening(self) -> str:
         if self.take("(?m:"):
