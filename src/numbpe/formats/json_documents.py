@@ -82,7 +82,7 @@ def read_json(path: Path) -> JsonValue:
         raise document.fail(
             f"byte {position} is 0x{data[position]:02x}, which is no UTF-8; a JSON file is UTF-8"
         ) from None
-    if not text.strip():
+    if not text or text.isspace():
         raise document.fail("the file is empty; copy it anew")
     try:
         value = json.loads(text)
