@@ -47,7 +47,7 @@ class _Part:
 def encode_with_offsets(
     tokenizer: "Tokenizer", text: str, special: SpecialPolicy, add_special_tokens: bool
 ) -> tuple[TokenIds, NDArray[np.int64]]:
-    """Return the ids of ``text``, (n,) uint32, and (n, 2) int64, the characters of each.
+    r"""Return the ids of ``text``, (n,) uint32, and (n, 2) int64, the characters of each.
 
     A token that holds a part of a character has the whole of it, and so has one that a part of a
     character became by normalizing. Of characters that are composed, the first counts. A pair of
