@@ -11,6 +11,7 @@ from numbpe_kernels._jit import njit
 from numbpe_kernels.automaton import Automaton
 from numbpe_kernels.characters import CharacterTable
 from numbpe_kernels.encoding import N_DONE, EncoderState, encode_words
+from numbpe_kernels.junctions import N_WORDS, JunctionTable, junctions_refine
 from numbpe_kernels.model import EncoderModel
 from numbpe_kernels.ranks import MergeScratch, MergeTable
 from numbpe_kernels.scanner import Scanner
@@ -34,9 +35,12 @@ from numbpe_kernels.word_table import WordTable
 
 SCANNER_SIZE = 16
 MODEL_SIZE = 28
-STATE_SIZE = 33
+STATE_SIZE = 37
 DESCRIPTOR_SIZE = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE
 """Numbers of a scanner, a model and a state, which stand in this order."""
+
+JUNCTIONS_SIZE = 8
+"""Numbers of a table of junctions, which has a descriptor of its own."""
 
 _MODEL = SCANNER_SIZE
 _STATE = SCANNER_SIZE + MODEL_SIZE
@@ -117,6 +121,8 @@ def encoder_view_state(d: NDArray[np.int64]) -> EncoderState:
         view_i64(d[i + 27], d[i + 28]),
         view_i64(d[i + 29], d[i + 30]),
         view_i64(d[i + 31], d[i + 32]),
+        view_i64(d[i + 33], d[i + 34]),
+        view_i64(d[i + 35], d[i + 36]),
     )
 
 
@@ -165,8 +171,34 @@ def encoder_scan_whole_parts(
 
 
 @njit
+def encoder_refine_words(
+    junctions: NDArray[np.int64],
+    descriptor: NDArray[np.int64],
+    text: NDArray[np.uint8],
+    parts: NDArray[np.int64],
+) -> bool:
+    """Do as junctions.junctions_refine for the ends that were scanned, with arrays of descriptors.
+
+    junctions : (JUNCTIONS_SIZE,) int64, the descriptor of a JunctionTable; descriptor :
+    (DESCRIPTOR_SIZE,) int64; all of arrays that are alive; text, parts : see there
+    Writes words, refine and N_DONE of the state.
+    """
+    table = JunctionTable(
+        view_u8(junctions[0], junctions[1]),
+        view_u8(junctions[2], junctions[3]),
+        view_u8(junctions[4], junctions[5]),
+        view_u64(junctions[6], junctions[7]),
+    )
+    state = encoder_view_state(descriptor)
+    state.progress[N_DONE] = 0
+    n_ends = state.scan[N_ENDS]
+    return junctions_refine(table, text, parts, state.ends, n_ends, state.refine, state.words)
+
+
+@njit
 def encoder_encode_words(
     descriptor: NDArray[np.int64],
+    is_refined: bool,
     text: NDArray[np.uint8],
     parts: NDArray[np.int64],
     ids_out: NDArray[np.uint32],
@@ -175,8 +207,11 @@ def encoder_encode_words(
     """Do as encoding.encode_words with the arrays of a descriptor; return its status, int64.
 
     descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive
+    is_refined : whether words end where encoder_refine_words said, not where they were scanned
     text, parts, ids_out, offsets_out : see there, as for what is written
     """
     state = encoder_view_state(descriptor)
     model = encoder_view_model(descriptor)
-    return encode_words(model, state, state.scan[N_ENDS], text, parts, ids_out, offsets_out)
+    ends = state.words if is_refined else state.ends
+    n_ends = state.refine[N_WORDS] if is_refined else state.scan[N_ENDS]
+    return encode_words(model, state, ends, n_ends, text, parts, ids_out, offsets_out)

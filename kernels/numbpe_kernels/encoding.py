@@ -71,6 +71,7 @@ class EncoderState(NamedTuple):
     cache : WordTable; cached_ids : (k,) uint32
     scratch : MergeScratch, for words of some length
     ends : (k,) int64, where words end, and scan : (SCAN_SIZE,) int64, see scanning
+    words : (k,) int64, where parts of words end, and refine : (REFINE_SIZE,) int64, see junctions
     level_stops : (levels,) int64, see automaton.automaton_split
     progress : (PROGRESS_SIZE,) int64
     """
@@ -80,6 +81,8 @@ class EncoderState(NamedTuple):
     scratch: MergeScratch
     ends: NDArray[np.int64]
     scan: NDArray[np.int64]
+    words: NDArray[np.int64]
+    refine: NDArray[np.int64]
     level_stops: NDArray[np.int64]
     progress: NDArray[np.int64]
 
@@ -138,15 +141,20 @@ def encoder_learn_word(
 
 @njit
 def encoder_hash_batch(
-    state: EncoderState, text: NDArray[np.uint8], start: int, stop: int, first: int, n_ends: int
+    state: EncoderState,
+    text: NDArray[np.uint8],
+    start: int,
+    stop: int,
+    ends: NDArray[np.int64],
+    n_ends: int,
 ) -> int:
-    """Hash words that begin at ``start`` and end at ends[first] and so on; return how many, int64.
+    """Hash words that begin at ``start`` and end at ends[N_DONE] and so on; return how many, int64.
 
-    text : (n,) uint8 with padding; start, stop, first, n_ends : int64, first < n_ends
+    text : (n,) uint8 with padding; start, stop, n_ends : int64; ends : (>= n_ends,) int64
     There are BATCH of them at most, up to the one that ends at ``stop``. Writes scratch of the cache,
     and asks for the rows of all words before the first is needed.
     """
-    ends = state.ends
+    first = state.progress[N_DONE]
     n_batch = min(BATCH, n_ends - first)
     place = start
     for i in range(n_batch):
@@ -186,12 +194,14 @@ def encoder_encode_batch(
     model: EncoderModel,
     state: EncoderState,
     text: NDArray[np.uint8],
+    ends: NDArray[np.int64],
     n_batch: int,
     ids_out: NDArray[np.uint32],
 ) -> int:
     """Write the ids of a batch of words that was just hashed; return a status, int64.
 
-    text : (n,) uint8 with padding; n_batch : int64; ids_out : uint32, written from N_IDS on
+    text : (n,) uint8 with padding; ends : (k,) int64, those of the batch from N_DONE on
+    n_batch : int64; ids_out : (m,) uint32, written from N_IDS on
     Writes state; progress says which words are done, whatever the status.
     """
     rows, progress = state.cache.rows, state.progress
@@ -200,7 +210,7 @@ def encoder_encode_batch(
     n_ids = progress[N_IDS]
     status = DONE
     for i in range(n_batch):
-        end = state.ends[done]
+        end = ends[done]
         row = word_table_probe(state.cache, text, place, np.uint64(i))
         if rows[row + HIGH] == _ZERO:
             n_tokens = encoder_learn_word(model, state, text, place, end, np.uint64(i), row)
@@ -235,6 +245,7 @@ def encoder_cache_is_full(state: EncoderState) -> bool:
 def encode_words(
     model: EncoderModel,
     state: EncoderState,
+    ends: NDArray[np.int64],
     n_ends: int,
     text: NDArray[np.uint8],
     parts: NDArray[np.int64],
@@ -243,7 +254,7 @@ def encode_words(
 ) -> int:
     """Write the ids of the words whose ends were found; return a status, int64: DONE and so on.
 
-    n_ends : int64, ends of words in state.ends; words follow one another, part for part
+    ends : (>= n_ends,) int64, ends of words, which follow one another, part for part; n_ends : int64
     text : (n,) uint8 with padding
     parts : (p, 3) int64, starts, stops and the ids behind them, -1 for none
     ids_out : (>= bytes of the parts + p + ID_SLACK,) uint32
@@ -259,14 +270,13 @@ def encode_words(
         if progress[POSITION] < 0:
             progress[POSITION] = parts[part, 0]
         while progress[POSITION] < stop:
-            first = progress[N_DONE]
-            if first == n_ends:
+            if progress[N_DONE] == n_ends:
                 return DONE
             if encoder_cache_is_full(state):
                 return CACHE_IS_FULL
             start = progress[POSITION]
-            n_batch = encoder_hash_batch(state, text, start, stop, first, n_ends)
-            status = encoder_encode_batch(model, state, text, n_batch, ids_out)
+            n_batch = encoder_hash_batch(state, text, start, stop, ends, n_ends)
+            status = encoder_encode_batch(model, state, text, ends, n_batch, ids_out)
             if status != DONE:
                 return status
         if parts[part, 2] >= 0:

@@ -1,6 +1,7 @@
 """Parts of text to token ids: the bridge from a tokenizer's definition to the kernels."""
 
 from collections import deque
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numbpe.definition import TokenizerDefinition
 from numbpe.encoder_model import build_encoder_model, may_cut_at_junctions
 from numbpe.encoder_state import SHORT_NBYTES, ThreadState
 from numbpe.errors import DataError, shorten_value
+from numbpe.junction_table import Junctions, build_junction_table
 from numbpe.named_patterns import GPT2_FORMS
 from numbpe.patterns import Pattern
 from numbpe_kernels import encoding as kernel
@@ -17,10 +19,12 @@ from numbpe_kernels.automaton import PAGE_SIZE, Automaton, automaton_find_cut
 from numbpe_kernels.characters import characters_decode, characters_find_cut
 from numbpe_kernels.encoder_views import (
     encoder_encode_words,
+    encoder_refine_words,
     encoder_scan_at_junctions,
     encoder_scan_by_pattern,
     encoder_scan_whole_parts,
 )
+from numbpe_kernels.junctions import N_TAKEN
 from numbpe_kernels.model import CHARACTERS
 from numbpe_kernels.scanner import KIND_AUTOMATON, KIND_GPT2, Scanner
 
@@ -29,6 +33,7 @@ class Encoder:
     """Encodes with one definition; any number of threads may use one object."""
 
     def __init__(self, definition: TokenizerDefinition, pattern: Pattern | None) -> None:
+        self._definition = definition
         self._pattern = pattern
         self._automaton = None if pattern is None else pattern.automaton
         self._model = build_encoder_model(definition)
@@ -41,6 +46,7 @@ class Encoder:
             self._scan = encoder_scan_at_junctions
         elif self._automaton is not None:
             self._scan = encoder_scan_by_pattern
+        self._may_refine = not (self._cuts_at_junctions or definition.rules.alphabet != "bytes")
         self._idle_states: deque[ThreadState] = deque()
 
     def encode_parts(self, text: TextArray, parts: NDArray[np.int64]) -> tuple[TokenIds, Offsets]:
@@ -73,7 +79,8 @@ class Encoder:
             state.text_view[:n_bytes] = content
             state.part[0, 1] = n_bytes
             state.begin()
-            self._run(state, state.text, state.part, state.ids, state.offsets)
+            may_refine = self._may_refine and not content.isascii()
+            self._run(state, state.text, state.part, state.ids, state.offsets, may_refine)
             return state.ids[: state.offsets[1]].copy()
         finally:
             self._return_state(state)
@@ -86,7 +93,8 @@ class Encoder:
         state = self._borrow_state()
         try:
             state.begin()
-            self._run(state, text, parts, ids, offsets)
+            may_refine = self._may_refine and not text.data.tobytes().isascii()
+            self._run(state, text, parts, ids, offsets, may_refine)
         finally:
             self._return_state(state)
         # What is not used must not stay allocated: most texts have far fewer ids than bytes.
@@ -99,14 +107,45 @@ class Encoder:
         parts: NDArray[np.int64],
         ids: TokenIds,
         offsets: Offsets,
+        may_refine: bool,
     ) -> None:
+        junctions = self._junctions if may_refine else None
         is_scanned = False
         while not is_scanned:
             is_scanned = self._scan(state.descriptor, text, parts)
-            while status := encoder_encode_words(state.descriptor, text, parts, ids, offsets):
-                if status == kernel.NO_TOKEN:
-                    raise self._describe_missing_token(text, state.needed, parts)
-                state.make_room(status)
+            if junctions is None:
+                self._encode_words(state, False, text, parts, ids, offsets)
+                continue
+            state.arrays.refine[N_TAKEN] = 0
+            is_refined = False
+            while not is_refined:
+                is_refined = encoder_refine_words(
+                    junctions.descriptor, state.descriptor, text, parts
+                )
+                self._encode_words(state, True, text, parts, ids, offsets)
+
+    def _encode_words(
+        self,
+        state: ThreadState,
+        is_refined: bool,
+        text: TextArray,
+        parts: NDArray[np.int64],
+        ids: TokenIds,
+        offsets: Offsets,
+    ) -> None:
+        """Encode what was cut; make room where the kernel asks for it."""
+        while status := encoder_encode_words(
+            state.descriptor, is_refined, text, parts, ids, offsets
+        ):
+            if status == kernel.NO_TOKEN:
+                raise self._describe_missing_token(text, state.needed, parts)
+            state.make_room(status)
+
+    @cached_property
+    def _junctions(self) -> Junctions | None:
+        # Made when the first text outside ASCII comes.
+        table = build_junction_table(self._definition, self._model)
+        return None if table is None else Junctions(table)
 
     def _borrow_state(self) -> ThreadState:
         try:

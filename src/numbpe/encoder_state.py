@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from numbpe.arrays import allocate_text
 from numbpe_kernels import encoding as kernel
+from numbpe_kernels.junctions import REFINE_SIZE
 from numbpe_kernels.model import EncoderModel
 from numbpe_kernels.ranks import MergeScratch
 from numbpe_kernels.scanner import Scanner
@@ -36,7 +38,8 @@ SHORT_NBYTES: Final = 1 << 12
 
 _BEGINNING: Final = np.array([0, -1, 0, 0], dtype=np.int64)
 _SCAN_BEGINNING: Final = np.array([0, -1, 0], dtype=np.int64)
-"""The first of ``progress``, and ``scan``, before a text is begun: all zeros but for POSITION."""
+_REFINE_BEGINNING: Final = np.array([0, -1, 0, 0], dtype=np.int64)
+"""The first of ``progress``, ``scan`` and ``refine`` before a text is begun: zeros but for POSITION."""
 
 _KEPT_SCRATCH: Final = 1 << 12
 """Length of the longest word for which room is kept between texts."""
@@ -69,6 +72,8 @@ class ThreadState:
             scratch=make_scratch(_KEPT_SCRATCH),
             ends=np.empty(_ENDS_A_CALL, dtype=np.int64),
             scan=np.zeros(SCAN_SIZE, dtype=np.int64),
+            words=np.empty(_ENDS_A_CALL, dtype=np.int64),
+            refine=np.zeros(REFINE_SIZE, dtype=np.int64),
             level_stops=np.full(n_levels, -1, dtype=np.int64),
             progress=np.zeros(kernel.PROGRESS_SIZE, dtype=np.int64),
         )
@@ -76,8 +81,7 @@ class ThreadState:
     def _set_arrays(self, arrays: kernel.EncoderState) -> None:
         """Take ``arrays``, and describe them and what they are used with for the kernel."""
         self.arrays = arrays
-        numbers = list(_iterate_numbers((self._scanner, self._model, arrays)))
-        self.descriptor = np.array(numbers, dtype=np.int64)
+        self.descriptor = describe_arrays((self._scanner, self._model, arrays))
 
     @property
     def is_large(self) -> bool:
@@ -99,6 +103,7 @@ class ThreadState:
         """Make ready for another text; what the cache holds stays."""
         self.arrays.progress[: kernel.CACHED_IDS_END] = _BEGINNING
         self.arrays.scan[:] = _SCAN_BEGINNING
+        self.arrays.refine[:] = _REFINE_BEGINNING
         self.arrays.level_stops.fill(-1)
 
     def make_room(self, status: int) -> None:
@@ -150,8 +155,12 @@ def make_scratch(longest: int) -> MergeScratch:
     )
 
 
+def describe_arrays(structure: Any) -> NDArray[np.int64]:
+    """Return the descriptor of a tuple of arrays; see ``numbpe_kernels.views``."""
+    return np.array(list(_iterate_numbers(structure)), dtype=np.int64)
+
+
 def _iterate_numbers(structure: Any) -> Iterator[int]:
-    """Yield the numbers of a descriptor; see ``numbpe_kernels.encoder_views``."""
     for value in structure:
         if isinstance(value, np.ndarray):
             yield value.ctypes.data

@@ -102,8 +102,10 @@ class Pattern:
 
     def _find_ends_slowly(self, data: bytes) -> NDArray[np.int64]:
         """Return the ends of the pieces of ``data`` by the regex module."""
+        if not data:
+            return np.empty(0, dtype=np.int64)
         text = data.decode("utf-8", "surrogateescape")
-        ends = [len(text)] if text else []
+        ends = [len(text)]
         for split in self._slow_splits:
             cut = set(ends)
             for start, stop in zip([0, *ends[:-1]], ends, strict=True):

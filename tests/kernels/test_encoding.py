@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from numbpe import encoder as encoder_module
-from numbpe import encoder_model, encoder_state, reference
+from numbpe import encoder_model, encoder_state, junction_table, reference
 from numbpe.arrays import copy_text
 from numbpe.definition import ModelRules, TokenizerDefinition
 from numbpe.encoder import Encoder
@@ -21,6 +21,7 @@ from numbpe_kernels import (
     characters,
     encoder_views,
     encoding,
+    junctions,
     model,
     ranks,
     scanner,
@@ -35,6 +36,7 @@ KERNEL_MODULES = (
     characters,
     encoder_views,
     encoding,
+    junctions,
     model,
     ranks,
     scanner,
@@ -43,7 +45,7 @@ KERNEL_MODULES = (
     utf8,
     word_table,
 )
-BRIDGES = (encoder_module, encoder_model, encoder_state)
+BRIDGES = (encoder_module, encoder_model, encoder_state, junction_table)
 
 LETTERS = ["a", "b", " ", "\u00e9", "\u4e2d", "\U0001f44d"]
 

@@ -1,0 +1,94 @@
+"""Where no token of a vocabulary over bytes can span two characters: the table that kernels read."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbpe.arrays import copy_text
+from numbpe.definition import TokenizerDefinition
+from numbpe.encoder_state import describe_arrays, make_scratch
+from numbpe.vocabulary import Vocabulary
+from numbpe_kernels.junctions import (
+    FILTER_SIZE,
+    LOG2_BITS,
+    JunctionTable,
+    junction_forbid_cuts,
+    junction_learn_tokens,
+)
+from numbpe_kernels.model import IGNORE_MERGES, EncoderModel, model_find_unmade
+
+_FEWEST_SLOTS: Final = 64
+
+
+class Junctions:
+    """A table of junctions, and its descriptor for kernels."""
+
+    def __init__(self, table: JunctionTable) -> None:
+        self.table = table  # keeps the arrays alive
+        self.descriptor = describe_arrays(table)
+
+
+def build_junction_table(
+    definition: TokenizerDefinition, model: EncoderModel
+) -> JunctionTable | None:
+    """Return the junctions that tokens span; None where words must not be cut.
+
+    Where words are looked up whole before they are merged, every token counts, so that none is
+    ever cut; and a part of a word that is such a token, but would be merged to something else, must
+    not come about.
+    """
+    vocabulary, rules = definition.vocabulary, definition.rules
+    if rules.alphabet != "bytes" or rules.unk_id is not None:
+        return None
+    contents = copy_text(vocabulary.contents.tobytes())
+    offsets = vocabulary.offsets.copy()
+    ids = _list_ids(vocabulary, all_tokens=rules.ignore_merges)
+    unmade = np.empty(0, dtype=np.int64)
+    if rules.ignore_merges:
+        unmade = _find_unmade(model, contents, offsets, ids)
+    n_special = junction_learn_tokens(_make_table(1), contents, offsets, ids, True)
+    table = _make_table(n_special + 2 * len(unmade))
+    junction_learn_tokens(table, contents, offsets, ids, False)
+    for token_id in unmade.tolist():
+        junction_forbid_cuts(table, contents, int(offsets[token_id]), int(offsets[token_id + 1]))
+    return table
+
+
+def _make_table(n_special: int) -> JunctionTable:
+    return JunctionTable(
+        joined=np.zeros(1 << (LOG2_BITS - 3), dtype=np.uint8),
+        ends_and_leads=np.zeros(1 << 12, dtype=np.uint8),
+        filter=np.zeros(FILTER_SIZE, dtype=np.uint8),
+        special=np.zeros(max(_FEWEST_SLOTS, 1 << (2 * n_special).bit_length()), dtype=np.uint64),
+    )
+
+
+def _list_ids(vocabulary: Vocabulary, *, all_tokens: bool) -> NDArray[np.int64]:
+    """Return the tokens that hold bytes outside ASCII: those that merges make, or all."""
+    if all_tokens:
+        is_wanted = np.diff(vocabulary.offsets) > 1
+    else:
+        is_wanted = np.zeros(vocabulary.n_ids, dtype=bool)
+        is_wanted[vocabulary.merge_results] = True
+    n_high = np.zeros(len(vocabulary.contents) + 1, dtype=np.int64)
+    np.cumsum(vocabulary.contents >= 0x80, out=n_high[1:])
+    is_wanted &= np.diff(n_high[vocabulary.offsets]) > 0
+    return np.flatnonzero(is_wanted)
+
+
+def _find_unmade(
+    model: EncoderModel,
+    contents: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    ids: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return those of ``ids`` whose bytes do not merge to them."""
+    rules = model.rules.copy()
+    rules[IGNORE_MERGES] = 0
+    longest = int(np.diff(offsets).max(initial=1))
+    unmade = np.zeros(len(ids), dtype=np.uint8)
+    model_find_unmade(
+        model._replace(rules=rules), make_scratch(longest), contents, offsets, ids, unmade
+    )
+    return ids[unmade > 0]

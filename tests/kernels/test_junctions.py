@@ -1,0 +1,128 @@
+"""Cutting words where no token spans: the ids of the whole word, whatever the vocabulary."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from numbpe import encoder_model, junction_table, reference
+from numbpe.arrays import copy_text
+from numbpe.definition import ModelRules, TokenizerDefinition
+from numbpe.encoder import Encoder
+from numbpe.vocabulary import Vocabulary
+from numbpe_kernels import junctions
+
+CHARACTERS = ["a", "\u00e9", "\u0431", "\u4e2d", "\u4e2e", "\u56fd", "\u5706", "\U0001f44d"]
+
+Merge = tuple[bytes, bytes]
+
+
+def make_vocabulary(rng: np.random.Generator) -> tuple[dict[bytes, int], list[Merge]]:
+    """Return all bytes and merges: of parts of characters, of whole ones, and over junctions."""
+    tokens = [bytes([byte]) for byte in range(256)]
+    merges: list[Merge] = []
+    for _ in range(int(rng.integers(2, 14))):
+        word = "".join(CHARACTERS[i] for i in rng.integers(len(CHARACTERS), size=3)).encode()
+        start = int(rng.integers(0, len(word) - 1))
+        stop = int(rng.integers(start + 2, len(word) + 1))
+        # The merges that make word[start:stop], from the left or from the right.
+        while stop - start > 1:
+            inner = start + 1 if rng.integers(2) else stop - 1
+            pair = (word[start:inner], word[inner:stop])
+            if pair not in merges:
+                merges.append(pair)
+            tokens += [part for part in (*pair, word[start:stop]) if part not in tokens]
+            start, stop = (start, inner) if inner - start > 1 else (inner, stop)
+    order = rng.permutation(len(merges))
+    return {token: i for i, token in enumerate(tokens)}, [merges[i] for i in order]
+
+
+def make_encoder(vocab: dict[bytes, int], merges: list[Merge], rules: ModelRules) -> Encoder:
+    vocabulary = Vocabulary.from_tokens(
+        {i: token for token, i in vocab.items()}, merges, pattern=()
+    )
+    return Encoder(TokenizerDefinition(vocabulary, rules), None)
+
+
+def count_words(encoder: Encoder, word: bytes) -> int:
+    """Return into how many parts a word is cut."""
+    encoder.encode_text(word)
+    table = encoder._junctions
+    assert table is not None
+    refine = np.array([0, -1, 0, 0], dtype=np.int64)
+    words = np.empty(2 * len(word), dtype=np.int64)
+    parts = np.array([[0, len(word), -1]], dtype=np.int64)
+    ends = np.array([len(word)], dtype=np.int64)
+    text = copy_text(word)
+    assert junctions.junctions_refine(table.table, text, parts, ends, 1, refine, words)
+    return int(refine[junctions.N_WORDS])
+
+
+@pytest.mark.parametrize("ignore_merges", [False, True])
+def test_cut_words__have_the_ids_of_the_whole(
+    rng: np.random.Generator, ignore_merges: bool
+) -> None:
+    """Truth: reference.encode_piece of the uncut word; tokens hold parts of characters too."""
+    n_words = n_parts = 0
+    for _ in range(150):
+        vocab, merges = make_vocabulary(rng)
+        encoder = make_encoder(vocab, merges, ModelRules(ignore_merges=ignore_merges))
+        words = [
+            "".join(CHARACTERS[i] for i in rng.integers(1, len(CHARACTERS), size=int(n))).encode()
+            for n in rng.integers(2, 20, size=8)
+        ]
+        for word in words:
+            expected = reference.encode_piece(word, vocab, merges, ignore_merges=ignore_merges)
+            assert encoder.encode_text(word).tolist() == expected
+            n_words += 1
+            n_parts += count_words(encoder, word)
+    assert n_parts > 2 * n_words
+
+
+def test_cut_words__that_are_not_utf8(rng: np.random.Generator) -> None:
+    """Truth: reference.encode_piece; lead bytes without their rest, and stray bytes."""
+    alphabet = np.frombuffer("a\u00e9\u4e2d\u56fd\U0001f44d".encode() + b"\xe4\xf0\xff", np.uint8)
+    for _ in range(150):
+        vocab, merges = make_vocabulary(rng)
+        encoder = make_encoder(vocab, merges, ModelRules())
+        for n in rng.integers(2, 30, size=8):
+            word = alphabet[rng.integers(len(alphabet), size=int(n))].tobytes()
+            expected = reference.encode_piece(word, vocab, merges)
+            assert encoder.encode_text(word).tolist() == expected
+
+
+def test_junctions_refine__goes_on_where_it_was_full(rng: np.random.Generator) -> None:
+    """Truth: one call with room for all; empty parts have no word."""
+    vocab, merges = make_vocabulary(rng)
+    encoder = make_encoder(vocab, merges, ModelRules())
+    words = ["\u4e2d\u56fd\u56fd\u4e2d", "abc", "\u0431" * 7, "\u4e2d"]
+    text = copy_text("".join(words).encode())
+    stops = list(itertools.accumulate(len(word.encode()) for word in words))
+    parts = np.array(
+        [[0, 0, -1], [0, stops[1], -1], [stops[1], stops[1], 5], [stops[1], stops[3], -1]],
+        dtype=np.int64,
+    )
+    ends = np.array(stops, dtype=np.int64)
+    table = encoder._junctions
+    assert table is not None
+    found: dict[int, list[int]] = {}
+    for room in (1, 2, 3, 50):
+        refine = np.array([0, -1, 0, 0], dtype=np.int64)
+        words_out = np.empty(room, dtype=np.int64)
+        found[room] = []
+        is_done = False
+        while not is_done:
+            is_done = junctions.junctions_refine(
+                table.table, text, parts, ends, len(ends), refine, words_out
+            )
+            found[room] += words_out[: refine[junctions.N_WORDS]].tolist()
+    assert found[1] == found[2] == found[3] == found[50]
+    assert set(stops) <= set(found[50])
+
+
+def test_build_junction_table__of_characters_is_none() -> None:
+    """Truth: the contract: only vocabularies over bytes are cut this way."""
+    vocabulary = Vocabulary.from_tokens({0: b"a"}, [], pattern=())
+    definition = TokenizerDefinition(vocabulary, ModelRules(alphabet="characters"))
+    model = encoder_model.build_encoder_model(definition)
+    assert junction_table.build_junction_table(definition, model) is None
