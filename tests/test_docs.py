@@ -26,10 +26,10 @@ def find_code_blocks(language: str) -> list[str]:
 
 
 def find_examples(text: str) -> list[list[str]]:
-    """Return the arguments of each ``numbpe ...`` command in a text, pipes before it left out."""
-    return [
-        shlex.split(line) for line in re.findall(r"(?:^|\$|\|) *numbpe (.+)$", text, re.MULTILINE)
-    ]
+    """Return the arguments of each ``numbpe ...`` command in a text, in pipes too."""
+    lines = re.findall(r"(?:^|\$|\|) *(?=numbpe )(.+)$", text, re.MULTILINE)
+    commands = [shlex.split(command) for line in lines for command in re.split(r" \| ", line)]
+    return [command[1:] for command in commands if command[0] == "numbpe"]
 
 
 def list_sub_commands() -> dict[str, argparse.ArgumentParser]:
