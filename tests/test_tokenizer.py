@@ -13,9 +13,17 @@ import pytest
 import tokenizers
 
 from numbpe import reference
+from numbpe.definition import (
+    AddedToken,
+    DecodingRules,
+    ModelRules,
+    Replace,
+    TokenizerDefinition,
+)
 from numbpe.errors import ArgumentError, DataError
 from numbpe.formats.byte_alphabet import LETTERS
 from numbpe.tokenizer import Tokenizer
+from numbpe.vocabulary import Vocabulary
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 TEXT = "the cat's the dog; it isn't the cat.\n\n  12345 cats \u4e00\u4e8c \u00fcber \U0001f600\r\n"
@@ -296,3 +304,37 @@ def test_tokenizer__serves_many_threads() -> None:
     for thread in threads:
         thread.join()
     assert all(actual[number] == expected * 5 for number in range(8))
+
+
+def make_spelled_tokenizer() -> Tokenizer:
+    """Return a tokenizer of the SentencePiece kind: U+2581 for a space, tokens for single bytes."""
+    spelled = ["<s>", "<0x61>", "<0x0A>", "\u2581", "a", "b", "\u2581a", "\u2581ab"]
+    vocabulary = Vocabulary.from_tokens(
+        {token_id: token.encode() for token_id, token in enumerate(spelled)},
+        [("\u2581".encode(), b"a"), ("\u2581a".encode(), b"b")],
+        special_tokens={"<s>": 0},
+        pattern=(),
+    )
+    return Tokenizer.from_definition(
+        TokenizerDefinition(
+            vocabulary,
+            ModelRules(alphabet="characters", byte_fallback=True),
+            added_tokens=(AddedToken("<s>", 0),),
+            normalizer=(Replace(" ", "\u2581"),),
+            decoding=DecodingRules(replacements=(("\u2581".encode(), b" "),), byte_fallback=True),
+        )
+    )
+
+
+def test_tokens_of_a_spelled_vocabulary__are_what_they_stand_for() -> None:
+    """Truth: hand-computed; U+2581 stands for a space and <0x0A> for a line feed."""
+    tokenizer = make_spelled_tokenizer()
+    assert tokenizer.encode(" ab\nb<s>a").tolist() == [7, 2, 5, 0, 4]
+    assert tokenizer.decode([7, 2, 5, 0, 4]) == " ab\nb<s>a"
+    assert tokenizer.vocab[7] == tokenizer.token_bytes(7) == b" ab"
+    assert tokenizer.vocab[2] == b"\n"
+    assert tokenizer.merges == [(b" ", b"a"), (b" a", b"b")]
+    # Two tokens stand for "a", and that of text is meant.
+    assert [tokenizer.token_id(content) for content in (b"a", b"\n", b" a", b"<s>")] == [4, 2, 6, 0]
+    with pytest.raises(ArgumentError, match="no token stands for the bytes b'x'"):
+        tokenizer.token_id(b"x")

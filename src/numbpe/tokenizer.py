@@ -11,7 +11,7 @@ from numbpe.added_tokens import SpecialPolicy, check_policy
 from numbpe.arrays import TokenIds
 from numbpe.definition import TokenizerDefinition
 from numbpe.encoder import Encoder
-from numbpe.errors import shorten_value
+from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import FilePath
 from numbpe.segments import Segmenter, encode_utf8
 from numbpe.vocabulary import PatternLike, PatternSource, Vocabulary
@@ -137,13 +137,22 @@ class Tokenizer:
 
     @property
     def vocab(self) -> dict[int, bytes]:
-        """The bytes of every token id, ids ascending; a new dictionary each time."""
-        return self._vocabulary.to_dict()
+        """The bytes that every token id stands for, ids ascending; a new dictionary each time."""
+        return self._decoder.to_dict() if self._is_spelled else self._vocabulary.to_dict()
 
     @property
     def merges(self) -> list[tuple[bytes, bytes]]:
         """The two byte strings that each merge joins, in order; a new list each time."""
-        return self._vocabulary.merges
+        if not self._is_spelled:
+            return self._vocabulary.merges
+        contents = self._decoder.to_dict()
+        pairs = self._vocabulary.merge_pairs.tolist()
+        return [(contents[left], contents[right]) for left, right in pairs]
+
+    @property
+    def _is_spelled(self) -> bool:
+        """Whether tokens are written otherwise than as the bytes that they stand for."""
+        return self._definition.rules.alphabet == "characters"
 
     @property
     def vocab_size(self) -> int:
@@ -156,13 +165,29 @@ class Tokenizer:
         return {token.content: token.id for token in self._definition.added_tokens if token.special}
 
     def token_bytes(self, token_id: int) -> bytes:
-        """Return the bytes of a token; ArgumentError if no token has the id."""
+        """Return the bytes that a token stands for; ArgumentError if no token has the id."""
+        if self._is_spelled:
+            return self._decoder.token_bytes(token_id)
         return self._vocabulary.token_bytes(token_id)
 
     def token_id(self, content: bytes) -> int:
-        """Return the id of the token with these bytes, the ordinary one if a special token is
-        spelled like it; ArgumentError if there is none."""
-        return self._vocabulary.token_id(content)
+        """Return the id of the token that stands for these bytes; ArgumentError if there is none.
+
+        Where a special token is spelled like an ordinary one, it is the ordinary one; where a token of
+        text and one for a single byte stand for the same, it is that of text.
+        """
+        if not self._is_spelled:
+            return self._vocabulary.token_id(content)
+        if content not in self._ids_by_content:
+            raise ArgumentError(f"no token stands for the bytes {shorten_value(content)}")
+        return self._ids_by_content[content]
+
+    @cached_property
+    def _ids_by_content(self) -> dict[bytes, int]:
+        last_choice = {*self.special_tokens.values(), *self._decoder.byte_token_ids}
+        # Of several, the one that comes last is kept.
+        by_preference = sorted(self.vocab.items(), key=lambda item: item[0] not in last_choice)
+        return {content: token_id for token_id, content in by_preference}
 
     def truncated(self, vocab_size: int) -> Self:
         """Return the tokenizer of ``vocab_size`` tokens that has the first of the merges.
