@@ -265,6 +265,8 @@ def test_count_files__equals_the_ids_of_whole_files(
         report = count_files(tokenizer, iter(texts), special=special, chunk_nbytes=20, threads=2)
         assert report.n_tokens == sum(len(tokenizer.encode(text, special)) for text in texts)
         assert (report.n_documents, report.files) == (5, ())
+    assert count_files(tokenizer, iter([])).n_tokens == 0
+    assert count_files(tokenizer, iter(["", ""])).n_documents == 2
 
 
 def test_nothing_to_read_and_bad_arguments__leave_no_file(

@@ -134,7 +134,7 @@ def _report_error(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         is_terminated = isinstance(error, Terminated)
         word = "terminated" if is_terminated else "interrupted"
-        _print_to_stderr(f"numbpe: {word}; no results were written")
+        _print_to_stderr(f"numbpe: {word}; no file is left half written")
         return EXIT_TERMINATED if is_terminated else EXIT_INTERRUPTED
     _print_to_stderr("numbpe: error: " + " ".join(_describe_error(error).split()))
     return EXIT_USAGE if isinstance(error, ArgumentError) else EXIT_DATA

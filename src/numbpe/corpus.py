@@ -59,6 +59,7 @@ class ChunkReader(Iterator[Chunk]):
         chunk_nbytes: size of a chunk in bytes, 1 or more. Text without a place to cut makes a
             chunk larger, and nothing else does.
         on_bytes: called with the number of bytes read, after each read.
+        allow_empty: whether a source without a single byte is no error.
 
     Raises:
         InvalidTextError: the source is not UTF-8 and ``errors`` is "strict".
@@ -77,6 +78,7 @@ class ChunkReader(Iterator[Chunk]):
         errors: ErrorPolicy = "replace",
         chunk_nbytes: int = CHUNK_NBYTES,
         on_bytes: Callable[[int], None] | None = None,
+        allow_empty: bool = False,
     ) -> None:
         if errors not in ("replace", "ignore", "strict"):
             raise ArgumentError(
@@ -91,6 +93,7 @@ class ChunkReader(Iterator[Chunk]):
         self._errors: ErrorPolicy = errors
         self._chunk_nbytes = chunk_nbytes
         self._on_bytes = on_bytes
+        self._allow_empty = allow_empty
         self._matches = np.empty((_MATCHES_A_CALL, 3), dtype=np.int64)
         self._parts = np.empty((_MATCHES_A_CALL, 3), dtype=np.int64)
         self._free_texts: deque[TextArray] = deque()
@@ -133,7 +136,7 @@ class ChunkReader(Iterator[Chunk]):
                 yield from self._add_batch(document)
             else:
                 yield from self._add_stream(document)
-        if self._n_read == 0:
+        if self._n_read == 0 and not self._allow_empty:
             raise DataError(f"nothing to read: {self._source.description} holds no text")
         if self._open.filled or self._open.n_bytes or self._open.parts:
             yield self._open.finish()

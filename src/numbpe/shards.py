@@ -170,7 +170,7 @@ def count_files(
     )  # fmt: skip
     run = EncodingRun(tokenizer, settings, resolve_threads(threads), open_budget(memory))
     totals = Totals(0, 0)
-    with run.encode(source, 1, 1, (), progress, chunk_nbytes) as results:
+    with run.encode(source, 1, 1, (), progress, chunk_nbytes, allow_empty=True) as results:
         for encoded in results:
             totals.add(encoded)
     return _make_report(run, totals, started, (), 0)
@@ -213,10 +213,13 @@ class EncodingRun:
         kept: Collection[int],
         progress: bool | Progress,
         chunk_nbytes: int,
+        *,
+        allow_empty: bool = False,
     ) -> Iterator[Iterator[EncodedDocuments]]:
         """Return the ids of a source in the order of the text, those of shards in ``kept`` left out.
 
         n_text_bytes: how long the text is, for dealing it to shards.
+        allow_empty: whether a source without a single byte is no error.
         """
         bars = progress if isinstance(progress, Progress) else Progress(enabled=progress)
         dealer = DocumentDealer(self._plan, n_shards, n_text_bytes)
@@ -230,6 +233,7 @@ class EncodingRun:
                 errors=self.settings.errors,
                 chunk_nbytes=chunk_nbytes,
                 on_bytes=self._add_source_bytes,
+                allow_empty=allow_empty,
             ) as reader,
             bars.encoding(reader.source_nbytes) as bar,
         ):
@@ -241,6 +245,7 @@ class EncodingRun:
                     for task in dealer.deal(chunk):
                         if task.shard not in kept:
                             yield task
+                bar.update(0, shown.n_tokens)  # an interrupt that was lost ends the run here, too
 
             def work(task: DocumentTask) -> EncodedDocuments:
                 encoded = self._encoder.encode(task)

@@ -3,9 +3,11 @@
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -135,6 +137,49 @@ def test_script__reads_a_pipe(tokenizer_path: Path, output: Path) -> None:
     assert (done.returncode, done.stdout) == (0, b""), done.stderr
     ids = numbpe.load(tokenizer_path).encode("the cat sat")
     assert np.fromfile(output / "p.bin", "<u2").tolist() == ids.tolist()
+
+
+@pytest.fixture
+def ctrl_c_is_heard() -> Iterator[None]:
+    """Let processes that are started hear SIGINT, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal of Unix")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signal__ends_a_run_and_leaves_nothing(
+    tokenizer_path: Path,
+    output: Path,
+    number: int,
+    code: int,
+    list_files: ListFiles,
+    ctrl_c_is_heard: None,
+) -> None:
+    """Truth: the exit codes of the command line, for a run that waits for a pipe."""
+    output.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "scripts" / "encode.py"), "--tokenizer", str(tokenizer_path),
+         "--input", "-", "--output", str(output / "p.bin"), "--threads", "2"],
+        stdin=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stderr is not None
+    process.stdin.write(b"the cat sat on the mat\n" * 100_000)
+    deadline = time.monotonic() + 120
+    while not list_files(output):
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(number)
+    process.stdin.close()
+    with process.stderr:
+        message = process.stderr.read()
+    assert process.wait(timeout=120) == code
+    assert message.count(b"\n") == 1
+    assert b"half written" in message
+    assert list_files(output) == []
 
 
 BAD_COMMANDS: list[tuple[list[str], int, str]] = [
