@@ -118,7 +118,7 @@ class Decoder:
         if self._is_plain:
             return self.join_tokens(ids, skip_special_tokens)
         values = as_id_array(ids)
-        return self._finish(
+        return self.finish(
             self.join_tokens(values, skip_special_tokens), values, skip_special_tokens
         )
 
@@ -153,7 +153,7 @@ class Decoder:
             return joined
         starts = pairwise(rows.tolist())
         return [
-            self._finish(content, values[start:stop], skip_special_tokens)
+            self.finish(content, values[start:stop], skip_special_tokens)
             for content, (start, stop) in zip(joined, starts, strict=True)
         ]
 
@@ -205,8 +205,8 @@ class Decoder:
             spelling = spelling.replace(old, new)
         return spelling
 
-    def _finish(self, joined: bytes, ids: ArrayLike, skip_special_tokens: bool) -> bytes:
-        """Return a text without what its start and its end lose."""
+    def finish(self, joined: bytes, ids: ArrayLike, skip_special_tokens: bool) -> bytes:
+        """Return the bytes of a text, those of all its ``ids``, without what its ends lose."""
         if self.rules.drops_first_metaspace:
             first = self.find_first_id(ids, skip_special_tokens)
             if first >= 0:
