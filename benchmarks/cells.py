@@ -1,11 +1,12 @@
 """What is measured, as data: a cell is a group of contenders that are compared in the same rounds.
 
-In commands, ``{python}``, ``{root}`` (the repository), ``{input}``, ``{output}`` (a new folder) and
-``{report}`` stand for what their names say.
+In commands, ``{python}``, ``{root}`` (the repository), ``{input}``, ``{output}`` (a new folder),
+``{report}``, ``{tokenizer}`` and ``{reference}`` (a folder with ids) stand for what they say.
+The cells of encoding are in :mod:`encoding_cells`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 NUMBPE = "numbpe"
 TIKTOKEN_RECIPE = "numbpe, recipe tiktoken"
@@ -17,6 +18,7 @@ class Contender:
     """What is run and how it is called in tables.
 
     corpus : its own, where it is not the cell's; see :mod:`corpora`
+    tokenizer : its own, where it is not the cell's
     max_rounds : fewer rounds than the others, for what is slow; 0: run once, after the rounds,
         for its result alone
     has_merges : whether the run leaves merges to be compared
@@ -28,6 +30,7 @@ class Contender:
     command: tuple[str, ...]
     engine: str | None = None
     corpus: str | None = None
+    tokenizer: str | None = None
     max_rounds: int | None = None
     has_merges: bool = False
     warm_up: bool = False
@@ -36,7 +39,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Check:
-    """Contenders that must make the same: ``"merges"`` (pairs) or ``"tokens"``, in order."""
+    """Contenders that must make the same: ``"merges"`` (pairs), ``"tokens"``, or the ``"file"``."""
 
     what: str
     labels: tuple[str, ...]
@@ -44,7 +47,13 @@ class Check:
 
 @dataclass(frozen=True)
 class Cell:
-    """Contenders measured alternately. threads : also the number of CPUs they may run on."""
+    """Contenders measured alternately.
+
+    kind : which table it belongs to, see :mod:`render` and :mod:`render_encoding`
+    threads : also the number of CPUs they may run on
+    tokenizer : the name of the vocabulary that they encode with
+    reference : writes the ids that all must give, before the first round
+    """
 
     name: str
     title: str
@@ -54,7 +63,9 @@ class Cell:
     vocab_size: int | None = None
     threads: int = 2
     checks: Sequence[Check] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
+    kind: str = "training"
+    tokenizer: str | None = None
+    reference: Contender | None = None
 
 
 def run_engine(
@@ -78,7 +89,7 @@ def run_engine(
         tuple(command),
         engine,
         corpus,
-        max_rounds,
+        max_rounds=max_rounds,
         has_merges=operation == "train",
         warm_up=engine == NUMBPE,
     )

@@ -10,10 +10,12 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from encode_operations import OPERATIONS, EncodeJob
 from jobs import Job, read_merges
 
 
@@ -38,17 +40,26 @@ def run_engine(arguments: argparse.Namespace) -> dict[str, Any]:
     elif arguments.operation == "count":
         with tempfile.TemporaryDirectory() as folder:
             report |= engine.count(make_job(arguments, Path(folder)))
-    else:
+    elif arguments.operation == "versions":
         extensions = metadata.entry_points(group="numba_extensions")
         report["numba_extensions"] = sorted({point.module for point in extensions})
-        report["versions"] = {name: metadata.version(name) for name in engine.DISTRIBUTIONS}
+        report["versions"] = find_versions(engine.DISTRIBUTIONS)
+    else:
+        report |= OPERATIONS[arguments.operation](engine, make_encode_job(arguments))
     return report
+
+
+def find_versions(distributions: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
+    """Return the versions of packages, by their names, or by what an engine calls them."""
+    names = distributions if isinstance(distributions, Mapping) else {n: n for n in distributions}
+    return {name: metadata.version(package) for name, package in names.items()}
 
 
 def parse_arguments() -> argparse.Namespace:
     """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("operation", choices=["train", "count", "digest", "versions"])
+    operations = ["train", "count", "digest", "versions", *OPERATIONS]
+    parser.add_argument("operation", choices=operations)
     parser.add_argument("engine", nargs="?")
     parser.add_argument("--input", type=Path, default=Path())
     parser.add_argument("--output", type=Path, default=Path())
@@ -56,6 +67,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--vocab", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--tokenizer", type=Path, default=Path())
+    parser.add_argument("--reference", type=Path, help="folder with the ids to compare with")
+    parser.add_argument("--bytes", type=int, default=0, help="of the input")
+    parser.add_argument("--document", type=int, default=1, help="bytes of a document")
     return parser.parse_args()
 
 
@@ -63,6 +78,19 @@ def make_job(arguments: argparse.Namespace, output: Path) -> Job:
     """Return the job of a command line."""
     options = dict(option.split("=", 1) for option in arguments.option)
     return Job(arguments.input, output, arguments.vocab, arguments.threads, options)
+
+
+def make_encode_job(arguments: argparse.Namespace) -> EncodeJob:
+    """Return the job of encoding of a command line."""
+    return EncodeJob(
+        input=arguments.input,
+        output=arguments.output,
+        tokenizer=arguments.tokenizer,
+        reference=arguments.reference,
+        n_bytes=arguments.bytes,
+        document_nbytes=arguments.document,
+        threads=arguments.threads,
+    )
 
 
 def time_training(engine: Any, job: Job) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Where the text comes from: NAME.txt or NAME.txt.xz in a folder, whole, cut short or repeated."""
+"""Where the text comes from: NAME.txt or NAME.txt.xz in a folder, whole, cut short or repeated.
+
+Tokenizers lie in folders in the same way, NAME.json or NAME.json.xz.
+"""
 
 import hashlib
 import lzma
@@ -11,20 +14,30 @@ BLOCK_NBYTES = 1 << 20
 
 
 class CorpusError(Exception):
-    """A corpus is missing."""
+    """A corpus or a tokenizer is missing."""
 
 
 class Corpora:
     """Text files by name, made ready in a temporary folder when they are first asked for.
 
     A name may end in ``*N``: N copies of the text. limit : bytes to cut texts to, at the end of a
-    document if there is one; None for whole texts.
+    document if there is one; None for whole texts. suffix, option : of the files, and what sets the
+    folders, for messages.
     """
 
-    def __init__(self, folders: Sequence[Path], work: Path, limit: int | None) -> None:
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        work: Path,
+        limit: int | None,
+        suffix: str = ".txt",
+        option: str = "--corpora",
+    ) -> None:
         self._folders = folders
         self._work = work
         self._limit = limit
+        self._suffix = suffix
+        self._option = option
         self._prepared: dict[str, Path] = {}
 
     def prepare(self, name: str) -> Path:
@@ -44,11 +57,11 @@ class Corpora:
         return target
 
     def _find(self, stem: str) -> Path:
-        names = [stem] if "." in stem else [f"{stem}.txt", f"{stem}.txt.xz"]
+        names = [stem] if "." in stem else [stem + self._suffix, f"{stem}{self._suffix}.xz"]
         for path in (folder / name for folder in self._folders for name in names):
             if path.is_file():
                 return self._make_plain(path, stem)
-        raise CorpusError(f"no {' or '.join(names)} in the folders of --corpora")
+        raise CorpusError(f"no {' or '.join(names)} in the folders of {self._option}")
 
     def _make_plain(self, path: Path, stem: str) -> Path:
         """Return the text unpacked and cut, or the file itself if that is what it is."""
@@ -56,7 +69,7 @@ class Corpora:
         packed = path.suffix == ".xz"
         if not packed and (limit is None or path.stat().st_size <= limit):
             return path
-        target = self._work / f"{stem}.txt"
+        target = self._work / f"{stem}{self._suffix}"
         with lzma.open(path) if packed else path.open("rb") as text, target.open("wb") as out:
             if limit is None:
                 shutil.copyfileobj(text, out, BLOCK_NBYTES)

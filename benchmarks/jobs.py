@@ -89,7 +89,7 @@ def read_merges(folder: Path) -> Merges:
 
 
 def _parse_tokenizer_json(text: str) -> Merges:
-    byte_of = _map_characters_to_bytes()
+    byte_of = map_characters_to_bytes()
     merges = json.loads(text)["model"]["merges"]
     pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in merges]
     return Merges.from_pairs(
@@ -97,7 +97,7 @@ def _parse_tokenizer_json(text: str) -> Merges:
     )
 
 
-def _map_characters_to_bytes() -> dict[str, int]:
+def map_characters_to_bytes() -> dict[str, int]:
     """Return GPT-2's names of bytes: printable ones stand for themselves, others follow U+0100."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]

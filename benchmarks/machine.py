@@ -18,7 +18,10 @@ def describe_machine() -> dict[str, object]:
     }
 
 
-CODE = ("src", "kernels", "scripts", "benchmarks/engines", "benchmarks/child.py")
+CODE = (
+    *("src", "kernels", "scripts", "benchmarks/engines", "benchmarks/child.py"),
+    *("benchmarks/encode_operations.py", "benchmarks/documents.py"),
+)
 
 
 def digest_code(root: Path) -> str:

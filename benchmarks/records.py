@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from cells import NUMBPE
+
 Record = dict[str, Any]
 
 
@@ -36,7 +38,7 @@ def save_results(path: Path, results: Record) -> None:
 
 def is_continued_by(old: Record | None, new: Record) -> bool:
     """Return whether the rounds of an earlier run are of the same kind as those of a new one."""
-    changing = ("rounds", "asked_rounds", "checks", "once", "date", "commit")
+    changing = ("rounds", "asked_rounds", "checks", "once", "date", "commit", "reference")
     return old is not None and (
         {name: value for name, value in old.items() if name not in changing}
         == {name: value for name, value in new.items() if name not in changing}
@@ -46,14 +48,11 @@ def is_continued_by(old: Record | None, new: Record) -> bool:
 def evaluate_checks(cell: Record) -> list[Record]:
     """Return, for each check of a cell, whether the contenders that ran made the same.
 
-    Every contender must also have made the same in all of its rounds.
+    Every contender must also have made the same in all of its rounds. A check that must hold is
+    ``required``: ids that another engine gives are its own affair, and stand beside its figures.
     """
-    made: dict[str, list[Record]] = {}
-    for runs in [*(entry["runs"] for entry in cell["rounds"]), cell["once"]]:
-        for label, run in runs.items():
-            if "merges" in run:
-                made.setdefault(label, []).append(run["merges"])
-    checks = []
+    checks = _evaluate_ids(cell)
+    made = _collect(cell, "merges") | _collect(cell, "file")
     for label, descriptions in made.items():
         equal = all(description == descriptions[0] for description in descriptions)
         if len(descriptions) > 1:
@@ -62,8 +61,41 @@ def evaluate_checks(cell: Record) -> list[Record]:
         labels = [label for label in check["labels"] if label in made]
         if len(labels) > 1:
             firsts = [made[label][0] for label in labels]
+            if check["what"] == "file":
+                equal = all(first == firsts[0] for first in firsts)
+                checks.append({"what": "file", "labels": labels, "equal": equal})
+                continue
             keys = ("n_compared", f"{check['what']}_digest")
             equal = all(first[key] == firsts[0][key] for first in firsts for key in keys)
             n = min(first["n_compared"] for first in firsts)
             checks.append({"what": check["what"], "labels": labels, "n": n, "equal": equal})
+    return checks
+
+
+def _collect(cell: Record, name: str) -> dict[str, list[Record]]:
+    """Return, by contender, what its runs have under a name."""
+    made: dict[str, list[Record]] = {}
+    for runs in [*(entry["runs"] for entry in cell["rounds"]), cell["once"]]:
+        for label, run in runs.items():
+            if name in run:
+                made.setdefault(label, []).append(run[name])
+    return made
+
+
+def _evaluate_ids(cell: Record) -> list[Record]:
+    """Return whether the ids of each contender are those of the reference, in all rounds."""
+    checks = []
+    for label, found in _collect(cell, "ids").items():
+        worst = max(found, key=lambda ids: ids["n_different"])
+        checks.append(
+            {
+                "what": "ids",
+                "labels": [label],
+                "equal": all(ids["equal"] for ids in found),
+                "required": cell["contenders"][label]["engine"] == NUMBPE,
+                "n_documents": worst["n_documents"],
+                "n_different": worst["n_different"],
+                "examples": worst["examples"],
+            }
+        )
     return checks

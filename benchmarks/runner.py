@@ -1,10 +1,12 @@
 """Measure a cell: rounds in which contenders alternate, each in a process of its own."""
 
 import json
+import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ class Runner:
     rounds, vocab_size : instead of a cell's own, if not None
     wanted : the engines that are run; None for all that are installed
     pythons : by engine, where it is not the Python that runs this
+    tokenizers : the files of the vocabularies that cells name
     """
 
     def __init__(
@@ -36,6 +39,7 @@ class Runner:
         vocab_size: int | None,
         wanted: set[str] | None,
         pythons: Mapping[str, str],
+        tokenizers: Corpora | None = None,
     ) -> None:
         self._corpora = corpora
         self._work = work
@@ -43,19 +47,51 @@ class Runner:
         self._vocab_size = vocab_size
         self._wanted = wanted
         self._pythons = pythons
+        self._tokenizers = tokenizers
         self._allowed_cpus = find_allowed_cpus()
+        self._reference = work / "reference"
 
     def run_cell(self, cell: Cell, old: Record | None, save: Callable[[Record], None]) -> Record:
         """Return the record of a cell, saved after every round; go on from ``old`` if it fits."""
         contenders, versions, skipped = self._choose_contenders(cell)
         record = self._start_record(cell, contenders, versions, skipped)
         if old is not None and is_continued_by(old, record):
-            record |= {"rounds": old["rounds"], "once": old["once"]}
-        restrict_to_cpus(cell.threads, self._allowed_cpus)
+            record |= {name: old[name] for name in ("rounds", "once", "reference")}
         if len(record["rounds"]) < record["asked_rounds"]:
+            if cell.reference is not None:
+                record["reference"] = self._make_reference(cell, cell.reference)
+            restrict_to_cpus(cell.threads, self._allowed_cpus)
             for contender in contenders:
                 if contender.warm_up:
                     self._run(cell, contender)
+        self._run_rounds(cell, contenders, record, save)
+        shutil.rmtree(self._reference, ignore_errors=True)
+        record["checks"] = evaluate_checks(record)
+        save(record)
+        return record
+
+    def _make_reference(self, cell: Cell, contender: Contender) -> Record:
+        """Return what is to be told of the ids that all must give, which are written to a folder.
+
+        It takes all CPUs: nothing is timed.
+        """
+        n_cpus = len(self._allowed_cpus or ()) or os.cpu_count() or 1
+        restrict_to_cpus(n_cpus, self._allowed_cpus)
+        self._reference.mkdir()
+        run = self._run(replace(cell, threads=n_cpus), contender)
+        engine = contender.engine
+        assert engine is not None
+        names = ("n_documents", "n_ids", "sha256")
+        return {"versions": self._ask_versions(engine), **{name: run[name] for name in names}}
+
+    def _run_rounds(
+        self,
+        cell: Cell,
+        contenders: list[Contender],
+        record: Record,
+        save: Callable[[Record], None],
+    ) -> None:
+        """Run the rounds that a record lacks, and what is run once."""
         for number in range(len(record["rounds"]), record["asked_rounds"]):
             load = read_load()
             runs = {
@@ -68,9 +104,6 @@ class Runner:
         for contender in contenders:
             if contender.max_rounds == 0 and contender.label not in record["once"]:
                 record["once"][contender.label] = self._run_aloud(cell, contender, "for checks")
-        record["checks"] = evaluate_checks(record)
-        save(record)
-        return record
 
     def _choose_contenders(
         self, cell: Cell
@@ -127,14 +160,20 @@ class Runner:
         skipped: dict[str, str],
     ) -> Record:
         texts = {contender.corpus or cell.corpus for contender in contenders} | {cell.corpus}
+        tokenizers = {contender.tokenizer or cell.tokenizer for contender in contenders} - {None}
         return {
             "title": cell.title,
+            "kind": cell.kind,
             "date": datetime.now(UTC).date().isoformat(),
             "commit": find_commit(ROOT),
             "code": digest_code(ROOT),
             "versions": versions,
             "corpora": {name: describe_file(self._corpora.prepare(name)) for name in sorted(texts)},
             "corpus": cell.corpus,
+            "tokenizers": {
+                name: describe_file(self._prepare_tokenizer(name)) for name in sorted(tokenizers)
+            },
+            "tokenizer": cell.tokenizer,
             "vocab_size": self._choose_vocab_size(cell),
             "threads": cell.threads,
             "asked_rounds": cell.rounds if self._rounds is None else self._rounds,
@@ -145,15 +184,23 @@ class Runner:
                 contender.label: {
                     "engine": contender.engine,
                     "corpus": contender.corpus or cell.corpus,
+                    "tokenizer": contender.tokenizer or cell.tokenizer,
                     "max_rounds": contender.max_rounds,
                 }
                 for contender in contenders
             },
             "skipped": skipped,
+            "reference": None,
             "rounds": [],
             "once": {},
             "checks": [],
         }
+
+    def _prepare_tokenizer(self, name: str | None) -> Path:
+        """Return the file of a tokenizer; any path where none is asked for."""
+        if name is None or self._tokenizers is None:
+            return Path()
+        return self._tokenizers.prepare(name)
 
     def _choose_vocab_size(self, cell: Cell) -> int | None:
         if cell.vocab_size is None or self._vocab_size is None:
@@ -163,6 +210,10 @@ class Runner:
     def _run_aloud(self, cell: Cell, contender: Contender, when: str) -> Record:
         run = self._run(cell, contender)
         inside = f"{run['seconds']:.3f} s, " if "seconds" in run else ""
+        if "n_bytes" in run:
+            inside += f"{run['n_bytes'] / run['seconds'] / 1e6:.1f} MB/s, "
+        if not run.get("ids", {"equal": True})["equal"]:
+            inside += f"{run['ids']['n_different']} documents DIFFER, "
         print(
             f"{cell.name}, {when}, {contender.label}: {inside}process "
             f"{run['process_seconds']:.3f} s, {(run['peak_rss_nbytes'] or 0) / 1e6:.0f} MB",
@@ -180,6 +231,8 @@ class Runner:
                 "input": self._corpora.prepare(contender.corpus or cell.corpus),
                 "output": folder / "output",
                 "report": folder / "report.json",
+                "tokenizer": self._prepare_tokenizer(contender.tokenizer or cell.tokenizer),
+                "reference": self._reference,
                 "vocab": self._choose_vocab_size(cell),
                 "threads": cell.threads,
             }
@@ -214,12 +267,13 @@ class Runner:
 
 
 def _round_figures(run: Record) -> Record:
-    """Return a run with seconds to a tenth of a millisecond: more would be noise."""
-    return {
-        name: _round_figures(value)
-        if isinstance(value, dict)
-        else round(value, 4)
-        if isinstance(value, float)
-        else value
-        for name, value in run.items()
-    }
+    """Return a run with seconds of four digits at least: what is more would be noise."""
+
+    def round_value(value: Any) -> Any:
+        if isinstance(value, float):
+            return round(value, 4) if value >= 1 else float(f"{value:.4g}")
+        if isinstance(value, dict):
+            return _round_figures(value)
+        return [round_value(item) for item in value] if isinstance(value, list) else value
+
+    return {name: round_value(value) for name, value in run.items()}

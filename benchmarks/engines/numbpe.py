@@ -1,10 +1,17 @@
-"""numbpe itself: ``recipe`` is an option of the job; the rest is what ``numbpe train`` does."""
+"""numbpe itself: ``recipe`` is an option of the job; the rest is what its commands do."""
 
 import gc
+import itertools
 import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
+import numpy as np
 from jobs import SEPARATOR, Job
+from numpy.typing import NDArray
 
+import numbpe
+from numbpe.batches import TokenBatch
 from numbpe.counting import count_words
 from numbpe.training import train_with_report
 
@@ -44,3 +51,37 @@ def count(job: Job) -> dict[str, float]:
         "n_distinct_words": len(words),
         "n_pieces": words.n_pieces,
     }
+
+
+def load(path: Path) -> numbpe.Tokenizer:
+    """Return the tokenizer of a tokenizer.json."""
+    return numbpe.load(path)
+
+
+def make_encoder(tokenizer: numbpe.Tokenizer) -> Callable[[str], NDArray[np.uint32]]:
+    """Return the encoder of one text."""
+    return tokenizer.encode
+
+
+def make_batch_encoder(
+    tokenizer: numbpe.Tokenizer, threads: int
+) -> Callable[[Sequence[str]], TokenBatch]:
+    """Return the encoder of many texts."""
+
+    def encode_batch(texts: Sequence[str]) -> TokenBatch:
+        return tokenizer.encode_batch(texts, threads=threads)
+
+    return encode_batch
+
+
+def list_ids(batch: TokenBatch) -> list[NDArray[np.uint32]]:
+    """Return the ids of each text."""
+    ends = batch.offsets.tolist()
+    return [batch.values[a:b] for a, b in itertools.pairwise(ends)]
+
+
+def encode_file(tokenizer: numbpe.Tokenizer, source: Path, output: Path, threads: int) -> None:
+    """Encode a file as ``numbpe encode`` does, but without the ids of separators."""
+    tokenizer.encode_files(
+        source, output, separator=SEPARATOR, write_separator=False, threads=threads, progress=False
+    )
