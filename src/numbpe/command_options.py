@@ -3,7 +3,9 @@
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numbpe.errors import ArgumentError
@@ -30,6 +32,31 @@ class CommandReport:
     def to_lines(self) -> list[str]:
         """Return the lines for a person."""
         return self.lines
+
+
+def list_files(inputs: Sequence[str]) -> "list[str | Path]":
+    """Return the files that inputs stand for, in a form that cannot be taken for a list of texts."""
+    from numbpe.sources import resolve_source
+
+    paths = [path for item in inputs for path in resolve_source(item).paths or ()]
+    return [path if path == STANDARD_INPUT else Path(path) for path in paths]
+
+
+def add_input_option(group: "argparse._ArgumentGroup", about: str) -> None:
+    """Add ``--input``; ``about`` is its help."""
+    group.add_argument(
+        "--input", metavar="FILE", nargs="+", action="extend", default=[], help=about
+    )
+
+
+def add_errors_option(group: "argparse._ArgumentGroup") -> None:
+    """Add ``--errors``: what to do with text that is not UTF-8."""
+    group.add_argument(
+        "--errors",
+        choices=("replace", "ignore", "strict"),
+        default="replace",
+        help="what to do with bytes that are not UTF-8 (default: %(default)s, by U+FFFD)",
+    )
 
 
 def add_tokenizer_options(parser: argparse.ArgumentParser, *, is_positional: bool = False) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from numbpe.command_options import (
     STANDARD_INPUT,
     CommandReport,
+    add_input_option,
     add_output_options,
     add_separator_options,
     add_tokenizer_options,
@@ -117,14 +118,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.set_defaults(run=run)
     add_tokenizer_options(parser)
     group = parser.add_argument_group("ids")
-    group.add_argument(
-        "--input",
-        metavar="FILE",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="files of ids, decoded one after another (default: numbers from stdin)",
-    )
+    add_input_option(group, "files of ids, decoded one after another (default: numbers from stdin)")
     group.add_argument("--ids", metavar="ID", nargs="+", help="the ids themselves")
     group.add_argument(
         "--dtype",

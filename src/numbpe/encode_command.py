@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 from numbpe.command_options import (
     STANDARD_INPUT,
     CommandReport,
+    add_errors_option,
+    add_input_option,
     add_output_options,
     add_separator_options,
     add_tokenizer_options,
+    list_files,
     load_tokenizer,
     read_size,
     read_standard_input,
@@ -72,7 +75,7 @@ def _encode_files(arguments: argparse.Namespace) -> "EncodingReport":
 
     return encode_files(
         load_tokenizer(arguments),
-        _list_sources(arguments),
+        list_files(arguments.input or [STANDARD_INPUT]),
         arguments.output,
         separator=arguments.separator,
         write_separator=arguments.write_separator,
@@ -88,7 +91,9 @@ def _count_files(arguments: argparse.Namespace) -> "EncodingReport":
     from numbpe.shards import count_files
 
     report = count_files(
-        load_tokenizer(arguments), _list_sources(arguments), **_collect_options(arguments)
+        load_tokenizer(arguments),
+        list_files(arguments.input or [STANDARD_INPUT]),
+        **_collect_options(arguments),
     )
     if not arguments.json:
         write_lines(str(report.n_tokens))
@@ -103,15 +108,6 @@ def _collect_options(arguments: argparse.Namespace) -> dict[str, Any]:
         "memory": arguments.memory,
         "progress": Progress(enabled=not arguments.quiet),
     }
-
-
-def _list_sources(arguments: argparse.Namespace) -> "list[str | Path]":
-    """Return the files to read, in a form that cannot be taken for a list of texts."""
-    from numbpe.sources import resolve_source
-
-    inputs = arguments.input or [STANDARD_INPUT]
-    paths = [path for item in inputs for path in resolve_source(item).paths or ()]
-    return [path if path == STANDARD_INPUT else Path(path) for path in paths]
 
 
 def _encode_texts(arguments: argparse.Namespace) -> CommandReport:
@@ -133,7 +129,7 @@ def _list_texts(arguments: argparse.Namespace) -> list[str]:
     if arguments.text:
         return list(arguments.text)
     texts = []
-    for source in _list_sources(arguments):
+    for source in list_files(arguments.input or [STANDARD_INPUT]):
         is_stdin = source == STANDARD_INPUT
         data = read_standard_input() if is_stdin else Path(source).read_bytes()
         text = _decode(data, "standard input" if is_stdin else str(source), arguments.errors)
@@ -173,26 +169,14 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def _add_text_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("text")
-    group.add_argument(
-        "--input",
-        metavar="FILE",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="text files, globs in quotes, or - for stdin (default: stdin)",
-    )
+    add_input_option(group, "text files, globs in quotes, or - for stdin (default: stdin)")
     group.add_argument(
         "--text", metavar="TEXT", action="append", default=[], help="a text; may be repeated"
     )
     group.add_argument(
         "--lines", action="store_true", help="each line is a text of its own, without its line end"
     )
-    group.add_argument(
-        "--errors",
-        choices=("replace", "ignore", "strict"),
-        default="replace",
-        help="what to do with bytes that are not UTF-8 (default: %(default)s, by U+FFFD)",
-    )
+    add_errors_option(group)
     group.add_argument(
         "--special",
         choices=("allow", "text", "error"),

@@ -2,10 +2,10 @@
 
 import argparse
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numbpe.command_options import add_errors_option, add_input_option, list_files
 from numbpe.errors import ArgumentError
 from numbpe.outputs import (
     FORMATS,
@@ -137,7 +137,7 @@ def _choose_source(arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
     option that says otherwise is an error of training.
     """
     if arguments.input:
-        return _find_files(arguments.input), _collect_options(arguments, None)
+        return list_files(arguments.input), _collect_options(arguments, None)
     from numbpe.word_counts import WordCounts
 
     counts = WordCounts.load(arguments.counts)
@@ -189,14 +189,6 @@ def _check(
     )
 
 
-def _find_files(inputs: Sequence[str]) -> "list[str | Path]":
-    """Return the files that inputs stand for, in a form that cannot be taken for a list of texts."""
-    from numbpe.sources import resolve_source
-
-    paths = [path for item in inputs for path in resolve_source(item).paths or ()]
-    return [path if path == STANDARD_INPUT else Path(path) for path in paths]
-
-
 def _load_counts(path: str) -> "WordCounts":
     from numbpe.counting import WordCounts
 
@@ -221,13 +213,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def _add_source_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("text")
-    group.add_argument(
-        "--input",
-        metavar="FILE",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="text files, globs in quotes, or - for stdin; needed unless --counts is read",
+    add_input_option(
+        group, "text files, globs in quotes, or - for stdin; needed unless --counts is read"
     )
     group.add_argument(
         "--counts",
@@ -235,12 +222,7 @@ def _add_source_options(parser: argparse.ArgumentParser) -> None:
         help="with --input: write the word counts to FILE too (Parquet); "
         "without --input: train from the counts in FILE, with no text at all",
     )
-    group.add_argument(
-        "--errors",
-        choices=("replace", "ignore", "strict"),
-        default="replace",
-        help="what to do with bytes that are not UTF-8 (default: %(default)s, by U+FFFD)",
-    )
+    add_errors_option(group)
     group.add_argument(
         "--pattern",
         metavar="NAME|REGEX",

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from numbpe import encoder, encoder_model, reference
+from numbpe.definition import TokenizerDefinition
+from numbpe.encoder import Encoder
 from numbpe.vocabulary import Vocabulary
-from numbpe.word_merger import WordMerger
 from numbpe_kernels import encoder_views, encoding, model, ranks, word_table
 
 Merges = Sequence[tuple[bytes, bytes]]
@@ -26,17 +27,17 @@ def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
         yield request.param
 
 
-def make_merger(merges: Merges) -> tuple[WordMerger, Vocabulary]:
+def make_encoder(merges: Merges) -> tuple[Encoder, Vocabulary]:
     tokens = dict.fromkeys(
         itertools.chain((bytes([b]) for b in range(256)), (a + b for a, b in merges))
     )
     vocabulary = Vocabulary.from_tokens(dict(enumerate(tokens)), merges)
-    return WordMerger(vocabulary), vocabulary
+    return Encoder(TokenizerDefinition.from_vocabulary(vocabulary), None), vocabulary
 
 
 def merge(merges: Merges, word: bytes) -> list[bytes]:
-    merger, vocabulary = make_merger(merges)
-    return [vocabulary.token_bytes(int(i)) for i in merger.merge_word(word)]
+    merger, vocabulary = make_encoder(merges)
+    return [vocabulary.token_bytes(int(i)) for i in merger.encode_text(word)]
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,8 @@ def test_merge_word__equals_the_reference(mode: str, rng: np.random.Generator) -
 
 def test_merge_word__grows_near_linearly() -> None:
     """Truth: the heap's bound; the scan would take hours for a word of a million bytes."""
-    merger, vocabulary = make_merger([(b"a" * n, b"a" * n) for n in (1, 2, 4, 8)])
-    ids = merger.merge_word(b"a" * 1_000_003)
+    merger, vocabulary = make_encoder([(b"a" * n, b"a" * n) for n in (1, 2, 4, 8)])
+    ids = merger.encode_text(b"a" * 1_000_003)
     assert ids.tolist() == [vocabulary.token_id(b"a" * 16)] * 62_500 + [
         vocabulary.token_id(b"aa"),
         vocabulary.token_id(b"a"),

@@ -18,12 +18,12 @@ from typing import Final
 import numpy as np
 
 from numbpe.definition import TokenizerDefinition
+from numbpe.encoder import Encoder
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import write_atomically
 from numbpe.formats.refusals import check_is_plain
 from numbpe.formats.tiktoken_reading import list_splits
 from numbpe.vocabulary import Vocabulary
-from numbpe.word_merger import WordMerger
 
 _REMEDY: Final = "save as .json"
 
@@ -71,9 +71,9 @@ def _check_single_merges(vocabulary: Vocabulary) -> None:
             f"merge {rank} makes the token {results[rank]}, but the merge before it "
             f"{results[rank - 1]}; ids must rise in the order of the merges"
         )
-    merger = WordMerger(vocabulary)
+    encoder = Encoder(TokenizerDefinition.from_vocabulary(vocabulary), None)
     for content, token_id in vocabulary.ordinary_ids.items():
-        if merger.merge_word(content).tolist() != [token_id]:
+        if encoder.encode_text(content).tolist() != [token_id]:
             raise _describe_misfit(
                 f"the bytes of token {token_id}, {shorten_value(content)}, do not merge to it"
             )
