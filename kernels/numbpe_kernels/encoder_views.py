@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from numbpe_kernels._jit import njit
 from numbpe_kernels.automaton import Automaton
 from numbpe_kernels.characters import CharacterTable
+from numbpe_kernels.class_masks import ClassTable
 from numbpe_kernels.encoding import N_DONE, EncoderState, encode_words
 from numbpe_kernels.junctions import N_WORDS, JunctionTable, junctions_refine
 from numbpe_kernels.model import EncoderModel
@@ -18,7 +19,6 @@ from numbpe_kernels.scanner import Scanner
 from numbpe_kernels.scanning import (
     N_ENDS,
     scan_at_junctions,
-    scan_by_pattern,
     scan_whole_parts,
 )
 from numbpe_kernels.token_table import TokenTable
@@ -33,7 +33,7 @@ from numbpe_kernels.views import (
 )
 from numbpe_kernels.word_table import WordTable
 
-SCANNER_SIZE = 16
+SCANNER_SIZE = 20
 MODEL_SIZE = 28
 STATE_SIZE = 37
 DESCRIPTOR_SIZE = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE
@@ -58,7 +58,8 @@ def encoder_view_scanner(d: NDArray[np.int64]) -> Scanner:
         view_i64(d[11], d[12]),
         view_u8_matrix(d[13], d[14], d[15]),
     )
-    return Scanner(d[0], automaton)
+    classes = ClassTable(view_u16(d[16], d[17]), view_u8(d[18], d[19]))
+    return Scanner(d[0], automaton, classes)
 
 
 @njit
@@ -124,21 +125,6 @@ def encoder_view_state(d: NDArray[np.int64]) -> EncoderState:
         view_i64(d[i + 33], d[i + 34]),
         view_i64(d[i + 35], d[i + 36]),
     )
-
-
-@njit
-def encoder_scan_by_pattern(
-    descriptor: NDArray[np.int64], text: NDArray[np.uint8], parts: NDArray[np.int64]
-) -> bool:
-    """Do as scanning.scan_by_pattern with the arrays of a descriptor.
-
-    descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive; text, parts : see there
-    Writes ends, scan, level_stops and N_DONE of the state.
-    """
-    state = encoder_view_state(descriptor)
-    state.progress[N_DONE] = 0
-    scanner = encoder_view_scanner(descriptor)
-    return scan_by_pattern(scanner, state.level_stops, text, parts, state.scan, state.ends)
 
 
 @njit

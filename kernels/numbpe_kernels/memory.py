@@ -31,6 +31,21 @@ def count_trailing_zeros(word: np.uint64) -> int:
     return (value & -value).bit_length() - 1 if value else 64
 
 
+def count_leading_zeros(word: np.uint64) -> int:
+    """Return how many zero bits stand above the highest set bit of a uint64; 64 if there is none."""
+    return 64 - int(word).bit_length()
+
+
+def count_ones(word: np.uint64) -> int:
+    """Return how many bits of a uint64 are set."""
+    return int(word).bit_count()
+
+
+def clear_lowest_one(word: np.uint64) -> np.uint64:
+    """Return a uint64 without its lowest set bit; 0 for 0."""
+    return np.uint64(int(word) & (int(word) - 1)) if word else word
+
+
 @intrinsic
 def _load_u64(typing_context: Any, array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -65,6 +80,55 @@ def _overload_count_trailing_zeros(word: Any) -> Any:
         return _count_trailing_zeros(word)  # type: ignore[call-arg]
 
     return count if word == types.uint64 else None
+
+
+@intrinsic
+def _count_leading_zeros(typing_context: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), generate
+
+
+@overload(count_leading_zeros)
+def _overload_count_leading_zeros(word: Any) -> Any:
+    def count(word: Any) -> Any:
+        return _count_leading_zeros(word)  # type: ignore[call-arg]
+
+    return count if word == types.uint64 else None
+
+
+@intrinsic
+def _count_ones(typing_context: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
+@overload(count_ones)
+def _overload_count_ones(word: Any) -> Any:
+    def count(word: Any) -> Any:
+        return _count_ones(word)  # type: ignore[call-arg]
+
+    return count if word == types.uint64 else None
+
+
+@intrinsic
+def _clear_lowest_one(typing_context: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        below = builder.sub(arguments[0], ir.Constant(ir.IntType(64), 1))
+        return builder.and_(arguments[0], below)
+
+    return types.uint64(types.uint64), generate
+
+
+@overload(clear_lowest_one)
+def _overload_clear_lowest_one(word: Any) -> Any:
+    def clear(word: Any) -> Any:
+        return _clear_lowest_one(word)  # type: ignore[call-arg]
+
+    return clear if word == types.uint64 else None
 
 
 def mask_block(

@@ -12,21 +12,25 @@ from numbpe.encoder_model import build_encoder_model, may_cut_at_junctions
 from numbpe.encoder_state import SHORT_NBYTES, ThreadState
 from numbpe.errors import DataError, shorten_value
 from numbpe.junction_table import Junctions, build_junction_table
-from numbpe.named_patterns import GPT2_FORMS
 from numbpe.patterns import Pattern
+from numbpe.scanner_tables import AUTOMATON, CL100K, GPT2, O200K, find_family, make_scanner
 from numbpe_kernels import encoding as kernel
-from numbpe_kernels.automaton import PAGE_SIZE, Automaton, automaton_find_cut
+from numbpe_kernels.automaton import automaton_find_cut
 from numbpe_kernels.characters import characters_decode, characters_find_cut
+from numbpe_kernels.encoder_scans import (
+    encoder_scan_by_automaton,
+    encoder_scan_cl100k,
+    encoder_scan_gpt2,
+    encoder_scan_o200k,
+)
 from numbpe_kernels.encoder_views import (
     encoder_encode_words,
     encoder_refine_words,
     encoder_scan_at_junctions,
-    encoder_scan_by_pattern,
     encoder_scan_whole_parts,
 )
 from numbpe_kernels.junctions import N_TAKEN
 from numbpe_kernels.model import CHARACTERS
-from numbpe_kernels.scanner import KIND_AUTOMATON, KIND_GPT2, Scanner
 
 
 class Encoder:
@@ -39,13 +43,13 @@ class Encoder:
         self._model = build_encoder_model(definition)
         # A pattern that is no automaton cuts before a kernel is called.
         self._cuts_slowly = pattern is not None and pattern.automaton is None
-        self._scanner = _make_scanner(pattern)
+        self._scanner = make_scanner(pattern)
         self._cuts_at_junctions = pattern is None and may_cut_at_junctions(definition, self._model)
         self._scan = encoder_scan_whole_parts
         if self._cuts_at_junctions:
             self._scan = encoder_scan_at_junctions
         elif self._automaton is not None:
-            self._scan = encoder_scan_by_pattern
+            self._scan = _SCANS[find_family(pattern)]
         self._may_refine = not (self._cuts_at_junctions or definition.rules.alphabet != "bytes")
         self._idle_states: deque[ThreadState] = deque()
 
@@ -208,20 +212,10 @@ class Encoder:
         )
 
 
-def _make_scanner(pattern: Pattern | None) -> Scanner:
-    """Return the scanner of a pattern; one that is never run if there is no automaton."""
-    if pattern is None or pattern.automaton is None:
-        return Scanner(KIND_AUTOMATON, _EMPTY_AUTOMATON)
-    kind = KIND_GPT2 if pattern.sources in GPT2_FORMS else KIND_AUTOMATON
-    return Scanner(kind, pattern.automaton)
-
-
-_EMPTY_AUTOMATON = Automaton(
-    ascii_classes=np.zeros(128, dtype=np.uint8),
-    page_numbers=np.zeros(0x110000 // PAGE_SIZE, dtype=np.uint16),
-    pages=np.zeros(PAGE_SIZE, dtype=np.uint8),
-    transitions=np.zeros(2, dtype=np.int32),
-    start_rows=np.zeros(1, dtype=np.int64),
-    gap_rows=np.zeros(1, dtype=np.int64),
-    safe_pairs=np.zeros((1, 1), dtype=np.uint8),
-)
+_SCANS = {
+    AUTOMATON: encoder_scan_by_automaton,
+    CL100K: encoder_scan_cl100k,
+    GPT2: encoder_scan_gpt2,
+    O200K: encoder_scan_o200k,
+}
+"""Kernels by family of patterns."""

@@ -7,7 +7,6 @@ qwen3.5) are not part of a pattern.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
 
 _CONTRACTIONS = r"'s|'t|'re|'ve|'m|'ll|'d"
 _ANY_CASE_CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -111,6 +110,3 @@ NAMED_PATTERNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Splits by name of pattern."""
-
-GPT2_FORMS: Final = (NAMED_PATTERNS["gpt2"], NAMED_PATTERNS["r50k"])
-"""Two forms of one pattern that the scanner by masks knows."""

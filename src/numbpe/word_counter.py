@@ -6,12 +6,19 @@ import numpy as np
 
 from numbpe.chunks import Chunk
 from numbpe.errors import BudgetError
-from numbpe.named_patterns import GPT2_FORMS
 from numbpe.patterns import Pattern
+from numbpe.scanner_tables import AUTOMATON, CL100K, GPT2, O200K, find_family, make_scanner
 from numbpe.sizes import format_nbytes
 from numbpe.spilling import SpilledRuns
 from numbpe_kernels import counting as kernel
-from numbpe_kernels.scanner import KIND_AUTOMATON, KIND_GPT2, Scanner
+from numbpe_kernels.scanning import (
+    N_ENDS,
+    SCAN_SIZE,
+    scan_by_automaton,
+    scan_cl100k,
+    scan_gpt2,
+    scan_o200k,
+)
 from numbpe_kernels.word_table import (
     BATCH,
     N_WORDS,
@@ -25,8 +32,14 @@ from numbpe_kernels.word_table import (
 
 FIRST_SLOTS = 1 << 15
 FIRST_ARENA_NBYTES = 1 << 16
-ENDS_PER_CALL = 1024
+ENDS_PER_CALL = 1 << 13
+"""Words that are cut before they are counted: their ends fit in the nearest cache but one."""
+
 ROW_NBYTES = 8 * ROW_WIDTH
+
+SCANS = {AUTOMATON: scan_by_automaton, CL100K: scan_cl100k, GPT2: scan_gpt2, O200K: scan_o200k}
+_BEGINNING = np.array([0, -1, 0], dtype=np.int64)
+"""``scan``, and the first of ``progress``, before a chunk is begun: all zeros but for POSITION."""
 
 
 class WordCounter:
@@ -43,10 +56,9 @@ class WordCounter:
         self._ends = np.empty(ENDS_PER_CALL, dtype=np.int64)
         self._progress = np.zeros(kernel.PROGRESS_SIZE, dtype=np.int64)
         self.table = make_word_table(FIRST_SLOTS, FIRST_ARENA_NBYTES)
-        self._scanner: Scanner | None = None
-        if pattern.automaton is not None:
-            kind = KIND_GPT2 if pattern.sources in GPT2_FORMS else KIND_AUTOMATON
-            self._scanner = Scanner(kind, pattern.automaton)
+        self._scan_state = np.zeros(SCAN_SIZE, dtype=np.int64)
+        self._scanner = make_scanner(pattern)
+        self._scan = SCANS[find_family(pattern)]
 
     @property
     def n_words(self) -> int:
@@ -64,16 +76,22 @@ class WordCounter:
 
     def count_chunk(self, chunk: Chunk) -> None:
         """Add the pieces of ``chunk`` to the table."""
-        if self._scanner is None:
+        if self._pattern.automaton is None:
             self._count_slowly(chunk)
             return
-        self._progress[:] = 0
-        self._progress[kernel.POSITION] = -1
-        while not kernel.count_documents(
-            self._scanner, self._level_stops, self.table, chunk.text, chunk.documents,
-            self._ends, self._progress,
-        ):  # fmt: skip
-            self._make_room()
+        scan, progress = self._scan_state, self._progress
+        scan[:] = _BEGINNING
+        progress[: kernel.N_COUNTED] = _BEGINNING[: kernel.N_COUNTED]
+        is_scanned = False
+        while not is_scanned:
+            is_scanned = self._scan(
+                self._scanner, self._level_stops, chunk.text, chunk.documents, scan, self._ends
+            )
+            progress[kernel.N_COUNTED] = 0
+            while not kernel.count_words(
+                self.table, chunk.text, chunk.documents, self._ends, int(scan[N_ENDS]), progress
+            ):
+                self._make_room()
 
     def _count_slowly(self, chunk: Chunk) -> None:
         """Count with a pattern that does not run as an automaton."""

@@ -1,5 +1,6 @@
-"""The scanner by bit masks against the automaton and the regex module."""
+"""The scanners by bit masks against the automaton and the regex module."""
 
+import lzma
 import random
 
 import numpy as np
@@ -8,116 +9,164 @@ import pytest
 from numbpe import reference
 from numbpe.arrays import copy_text
 from numbpe.patterns import compile_pattern
-from numbpe_kernels import memory
+from numbpe.scanner_tables import AUTOMATON, FAMILIES, find_family, make_scanner
+from numbpe.word_counter import SCANS
+from numbpe_kernels import masks, memory
 from numbpe_kernels._jit import njit
-from numbpe_kernels.scanner import KIND_AUTOMATON, KIND_GPT2, Scanner, scanner_split
+from numbpe_kernels.scanning import LEAST_ENDS, N_ENDS, scan_by_automaton
 
-SOUP = [
-    "a",
-    "Z",
-    "th",
-    "0",
-    "12",
-    " ",
-    "  ",
-    "\n",
-    "\t",
-    "\r\n",
-    "\v\f",
-    "'",
-    "''",
-    "'s",
-    "'S",
-    "'t",
-    "'re",
-    "'ve",
-    "'ll",
-    "'l",
-    "'r",
-    "'d",
-    "'m",
-    "!",
-    "?!",
-    "_",
-    "\0",
-    "\x1c",
-    "\x7f",
-    "word",
-    " the",
-]
-OTHER = ["é", "ſ", "\u00a0", "\u3000", "中文", "é", "🙃", "٣", "\u2028", "ш"]  # fmt: skip
+ASCII = [
+    "a", "Z", "th", "Th", "xY", "ABc", "0", "12", "345", "6789", " ", "  ", "     ", "\n", "\n\n", "\t",
+    "\r\n", "\v\f", "\n \n", "\n  ", " \n", "'", "''", "'s", "'S", "'t", "'re", "'rE", "'VE", "'ll",
+    "'l", "'r", "'d", "'m", "'M", "!", "?!", " !", "!\n", ";\n/", "/", "//", "/\n", "\n/", "_", "\0",
+    "\x1c", "\x7f", "word", " the", " The", "don't", "IT'S", "$a", "(b", "\t(", "\tx",
+]  # fmt: skip
+OTHER = [
+    "é", "É", "ſ", "'ſ", "\u01c5", "\u02b0", "\u00a0", "\u3000", "\u0085", "\u2028", "\u2009", "中", "中文",
+    "龦", "䷀", "々", "〇", "ゟ", "゛", "カ", "・", "한", "가힣", "हि", "न्दी", "\u0301", "e\u0301", "३", "٣",
+    "٣٤٥٦", "½", "Ⅷ", "ш", "Ш", "ПриВет", "ก็", "🙃", "👩‍👩", "\u200d", "\u200c", "\ue000", "\U0001d7d8",
+    "\U00010400", "\U00010428", "。", "，", "“", "”", "—", "€", "\ufeff", "\U0002a700", "\U000e0100",
+]  # fmt: skip
+NAMES = [name for name in FAMILIES if find_family(compile_pattern(name)) != AUTOMATON]
 
 
-def split(kind, text, start, stop, n_ends=256):
-    """All ends that a scanner finds in text[start:stop]."""
-    pattern = compile_pattern("gpt2")
-    scanner = Scanner(kind, pattern.automaton)
+def cut(scan, name, text, parts, n_ends=512):
+    """All ends that a kernel finds in parts of text."""
+    pattern = compile_pattern(name)
+    scanner = make_scanner(pattern)
     level_stops = pattern.new_level_stops()
-    ends = np.empty(n_ends, dtype=np.int64)
+    state = np.array([0, -1, 0], dtype=np.int64)
+    ends = np.full(n_ends, -1, dtype=np.int64)
     found = []
-    position = start
-    while position < stop:
-        n = scanner_split(scanner, level_stops, text, position, stop, ends)
-        assert 0 < n <= n_ends
-        found += ends[:n].tolist()
-        position = found[-1]
+    is_done = False
+    while not is_done:
+        is_done = scan(scanner, level_stops, text, np.array(parts), state, ends)
+        assert is_done or state[N_ENDS] > 0
+        found += ends[: state[N_ENDS]].tolist()
+    assert (level_stops == -1).all()
     return found
 
 
-def make_soup(seed, length, parts=SOUP):
+def cut_by_masks(name, text, parts, n_ends=512):
+    return cut(SCANS[find_family(compile_pattern(name))], name, text, parts, n_ends)
+
+
+def check(name, data, n_ends=512):
+    """Hold the pieces of masks to those of the automaton."""
+    text = copy_text(data)
+    expected = cut(scan_by_automaton, name, text, [[0, len(data)]])
+    actual = cut_by_masks(name, text, [[0, len(data)]], n_ends)
+    if actual != expected:
+        first = next(
+            i for i, pair in enumerate(zip(actual, expected, strict=False)) if pair[0] != pair[1]
+        )
+        start = max(0, expected[first] - 80)
+        context = bytes(data[start : expected[first] + 80]).decode("utf-8", "replace")
+        pytest.fail(f"{name}: {actual[first]} for {expected[first]} after {start}: {context!r}")
+
+
+def make_soup(seed, length, parts):
     rng = random.Random(seed)
-    return "".join(rng.choice(parts) for _ in range(length))
+    return "".join(rng.choice(parts) for _ in range(length)).encode()
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_scanner_split__ascii(seed):
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(20))
+def test_scan__ascii(name, seed):
     """Truth: the regex module, on ASCII where all versions of Unicode agree."""
-    soup = make_soup(seed, 400)
-    pieces = reference.split_pieces(soup, [reference.GPT2_PATTERN])
+    soup = make_soup(seed, 400, ASCII)
+    pieces = reference.split_pieces(soup.decode(), compile_pattern(name).sources)
     expected = np.cumsum([len(piece) for piece in pieces]).tolist()
-    assert split(KIND_GPT2, copy_text(soup.encode()), 0, len(soup)) == expected
+    assert cut_by_masks(name, copy_text(soup), [[0, len(soup)]]) == expected
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_scanner_split__alignment(seed):
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(3))
+def test_scan__alignment(name, seed):
     """Truth: the automaton, at all 64 alignments and with text behind the end that must not count."""
-    data = make_soup(seed, 120).encode()
-    behind = make_soup(seed + 100, 40).encode()
+    kinds = [ASCII, ASCII * 3 + OTHER, OTHER][seed]
+    data = make_soup(seed, 60, kinds)
+    behind = make_soup(seed + 100, 40, kinds)
     for shift in range(64):
         text = copy_text(b"s" * shift + data + behind)
         for stop in (shift + len(data), shift + len(data) - seed - 1):
-            expected = split(KIND_AUTOMATON, text, shift, stop)
-            assert split(KIND_GPT2, text, shift, stop) == expected, shift
+            expected = cut(scan_by_automaton, name, text, [[shift, stop]])
+            assert cut_by_masks(name, text, [[shift, stop]]) == expected, shift
+            parts = [[0, shift], [shift, stop - 20], [stop, stop], [stop - 20, stop]]
+            expected = cut(scan_by_automaton, name, text, parts)
+            assert cut_by_masks(name, text, parts) == expected, shift
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_scanner_split__mixed(seed):
-    """Truth: the automaton, on text with characters outside ASCII now and then."""
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(60))
+def test_scan__mixed(name, seed):
+    """Truth: the automaton, on text of few or of many kinds of characters, long enough to recur."""
     rng = random.Random(seed)
-    parts = SOUP * rng.choice([1, 5, 40]) + OTHER
-    data = make_soup(seed, 1500, parts).encode()
+    parts = rng.choice([ASCII * 40 + OTHER, ASCII * 3 + OTHER, OTHER * 3 + ASCII])
+    if rng.random() < 0.6:
+        parts = rng.sample(parts, rng.randint(3, 30))
+    data = make_soup(seed, 1500, parts)
+    for n_ends in (2 * LEAST_ENDS, 1024):
+        check(name, data, n_ends)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(6))
+def test_scan__not_utf8(name, seed):
+    """Truth: the automaton, to which a stray byte is a character of its own."""
+    rng = random.Random(seed)
+    data = bytearray(make_soup(seed, 800, OTHER + ASCII))
+    for _ in range(8 << seed):
+        data[rng.randrange(len(data))] = rng.choice(
+            [0x80, 0xBF, 0xC0, 0xC3, 0xE0, 0xED, 0xF0, 0xFF]
+        )
+    data += rng.randbytes(400) + b"\xed\xa0\x80\xe0\x80\xaf\xc1\xbf\xf4\x90\x80\x80\xf0\x80\x80\x80"
+    check(name, data)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scan__borders_of_blocks(name):
+    """Truth: the automaton; each short sequence of kinds at each place before the border of a block."""
+    rng = random.Random(7)
+    kinds = ["'s", "'re", "'ll", "'l", "'ſ", "a", "B", "é", "Б", "中", "1", "22", " ", "\n", "\t", "!",
+             "/", "\u0301", "。", "\u3000", "\0"]  # fmt: skip
+    for n_before in range(50, 68):
+        for _ in range(60):
+            middle = "".join(rng.choice(kinds) for _ in range(rng.randint(2, 9)))
+            filling = rng.choice(["a", " ", "1", "!", "\n", "A", " b", "中"])
+            check(name, (filling * n_before + middle + rng.choice(kinds) + " b" * 40).encode())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("filling", ["a", "A", " ", "\n", "7", "!", "中", "é", "\u0301", "' "])
+def test_scan__long_runs(name, filling):
+    """Truth: the automaton; runs of any length, with a character of another kind now and then."""
+    for tail in ("", "é", " x", "\n", "1"):
+        data = (filling * 3000 + tail + filling * 70 + "!" + filling * 64 + tail).encode()
+        check(name, data)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "language", ["ar", "chat", "code", "english", "hi", "ja", "ko", "ru", "th", "zh"]
+)
+def test_scan__corpora(shared_data, name, language):
+    """Truth: the automaton, on real text in ten languages."""
+    path = shared_data / "corpora" / f"{language}.txt.xz"
+    with lzma.open(path) as stream:
+        data = stream.read(1_000_000)
+    check(name, data, 8192)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scan__plain_python(name):
+    """Truth: the compiled kernel; the same pieces where nothing is compiled."""
+    data = make_soup(3, 60, ASCII + OTHER)
     text = copy_text(data)
-    expected = split(KIND_AUTOMATON, text, 0, len(data))
-    for n_ends in (1, 63, 64, 65, 300):
-        assert split(KIND_GPT2, text, 0, len(data), n_ends) == expected
-
-
-def test_scanner_split__contraction_in_every_place():
-    """Truth: the automaton; a contraction over the border of a block, then each kind of character."""
-    for contraction in ("'s", "'re", "'ll", "'l", "'x"):
-        for follower in ("a", "1", " ", "!", "'", "\n", "'s", ""):
-            for n_before in range(55, 70):
-                data = ("a" * n_before + contraction + follower + " b" * 40).encode()
-                text = copy_text(data)
-                expected = split(KIND_AUTOMATON, text, 0, len(data))
-                assert split(KIND_GPT2, text, 0, len(data)) == expected
-
-
-def test_scanner_split__long_piece():
-    """Truth: by definition; a megabyte of letters is one piece, with or without an end in é."""
-    for tail in (b"", "é".encode()):
-        data = b"a" * 1_000_000 + tail
-        assert split(KIND_GPT2, copy_text(data), 0, len(data)) == [len(data)]
+    scan = SCANS[find_family(compile_pattern(name))]
+    expected = cut(scan, name, text, [[0, len(data)]])
+    with np.errstate(over="ignore"):  # sums carry out of a word, as they are meant to
+        assert cut(scan.py_func, name, text, [[0, len(data)]]) == expected
 
 
 @njit
@@ -131,3 +180,38 @@ def test_mask_block__all_alignments(rng):
     text = rng.integers(0, 256, 400).astype(np.uint8)
     for index in range(300):
         assert mask_letters(text, index) == mask_letters.py_func(text, index)
+
+
+@njit
+def count_bits(word):
+    """Call the bit tricks. word : uint64. Reads nothing."""
+    return (
+        memory.count_leading_zeros(word),
+        memory.count_trailing_zeros(word),
+        memory.count_ones(word),
+        memory.clear_lowest_one(word),
+    )
+
+
+def test_bit_tricks(rng):
+    """Truth: their plain Python bodies."""
+    words = rng.integers(0, 1 << 63, 200, dtype=np.uint64) << rng.integers(
+        0, 64, 200, dtype=np.uint64
+    )
+    for word in [np.uint64(0), np.uint64(1), np.uint64(2**64 - 1), *words]:
+        assert count_bits(word) == count_bits.py_func(word)
+
+
+def test_mask_extend():
+    """Truth: hand-computed; two runs, of which one has two markers, and one outside."""
+    through = np.uint64(0b1110_0111_1000)
+    markers = np.uint64(0b0000_0101_0001)
+    assert masks.mask_extend(markers, through) == 0b0000_0111_0000
+
+
+def test_mask_trim():
+    """Truth: hand-computed."""
+    assert masks.mask_trim(np.uint64(0b0110), 3) == 1
+    assert masks.mask_trim(np.uint64(0b1110), 3) == 1
+    assert masks.mask_trim(np.uint64(2**64 - 1), 64) == 0
+    assert masks.mask_trim(np.uint64(0), 64) == 64

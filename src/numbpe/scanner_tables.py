@@ -1,0 +1,131 @@
+"""Which scanner cuts by a pattern, and its tables: bit masks for known families, or the automaton."""
+
+import functools
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbpe.code_point_sets import END_OF_CODE_POINTS, CodePointSet
+from numbpe.named_patterns import NAMED_PATTERNS
+from numbpe.patterns import Pattern
+from numbpe.unicode_tables import UnicodeTables, load_unicode_tables
+from numbpe_kernels.automaton import PAGE_SIZE, Automaton
+from numbpe_kernels.class_masks import (
+    FLAG_APART,
+    FLAG_CONTROL,
+    FLAG_HAN,
+    FLAG_LETTER,
+    FLAG_LOWER,
+    FLAG_UPPER,
+    N_ROWS,
+    ROW_BITS,
+    ROW_SIZE,
+    TWO_BYTE_ROW,
+    ClassTable,
+)
+from numbpe_kernels.scanner import (
+    RULE_CONTRACTIONS,
+    RULE_HAN_APART,
+    RULE_LONG_NUMBERS,
+    RULE_MARKS_IN_WORDS,
+    RULE_SLASHES,
+    Scanner,
+)
+
+AUTOMATON: Final = "automaton"
+CL100K: Final = "cl100k"
+GPT2: Final = "gpt2"
+O200K: Final = "o200k"
+"""Families of patterns, each of which has a kernel of its own."""
+
+FAMILIES: Final = {
+    "gpt2": (GPT2, 0),
+    "r50k": (GPT2, 0),
+    "cl100k": (CL100K, RULE_CONTRACTIONS | RULE_LONG_NUMBERS),
+    "llama3": (CL100K, RULE_CONTRACTIONS | RULE_LONG_NUMBERS),
+    "gpt4_rustbpe": (CL100K, RULE_CONTRACTIONS | RULE_LONG_NUMBERS),
+    "bpeasy": (CL100K, RULE_LONG_NUMBERS),
+    "qwen2": (CL100K, RULE_CONTRACTIONS),
+    "qwen3.5": (CL100K, RULE_CONTRACTIONS | RULE_MARKS_IN_WORDS),
+    "o200k": (O200K, RULE_CONTRACTIONS | RULE_LONG_NUMBERS | RULE_SLASHES),
+    "kimi_k2": (O200K, RULE_CONTRACTIONS | RULE_LONG_NUMBERS | RULE_HAN_APART),
+    "tekken": (O200K, RULE_SLASHES),
+}
+"""Family and rules by name of pattern."""
+
+_FAMILY_OF_SOURCES: Final = {NAMED_PATTERNS[name]: found for name, found in FAMILIES.items()}
+
+
+def find_family(pattern: Pattern | None) -> str:
+    """Return the family whose scanner is exact for ``pattern``, which may have no automaton."""
+    if pattern is None or pattern.automaton is None:
+        return AUTOMATON
+    return _FAMILY_OF_SOURCES.get(pattern.sources, (AUTOMATON, 0))[0]
+
+
+def make_scanner(pattern: Pattern | None) -> Scanner:
+    """Return what the kernel of a family needs; something that is never run without an automaton."""
+    if pattern is None or pattern.automaton is None:
+        return Scanner(0, _EMPTY_AUTOMATON, _EMPTY_CLASSES)
+    if pattern.sources not in _FAMILY_OF_SOURCES:
+        return Scanner(0, pattern.automaton, _EMPTY_CLASSES)
+    rules = _FAMILY_OF_SOURCES[pattern.sources][1]
+    return Scanner(rules, pattern.automaton, load_class_table(pattern.unicode_version))
+
+
+@functools.cache
+def load_class_table(unicode_version: str) -> ClassTable:
+    """Return the flags of all characters outside ASCII in a version of Unicode, "16" or "17"."""
+    flags = _flag_code_points(load_unicode_tables(unicode_version)).reshape(-1, ROW_SIZE)
+    not_utf8 = np.full((1, ROW_SIZE), FLAG_LETTER, dtype=np.uint8)
+    # By the bytes of a character: what three bytes must not encode, then rows for two bytes.
+    by_place = np.empty((N_ROWS, ROW_SIZE), dtype=np.uint8)
+    by_place[:TWO_BYTE_ROW] = flags
+    by_place[: 0x800 >> ROW_BITS] = not_utf8
+    by_place[0xD800 >> ROW_BITS : 0xE000 >> ROW_BITS] = not_utf8
+    by_place[TWO_BYTE_ROW:] = flags[: 0x800 >> ROW_BITS]
+    by_place[TWO_BYTE_ROW : TWO_BYTE_ROW + 2] = not_utf8
+    number_of_row: dict[bytes, int] = {}
+    numbers = [number_of_row.setdefault(row.tobytes(), len(number_of_row)) for row in by_place]
+    rows = np.frombuffer(b"".join(number_of_row), dtype=np.uint8).copy()
+    return ClassTable(np.array(numbers, dtype=np.uint16), rows)
+
+
+def _flag_code_points(tables: UnicodeTables) -> NDArray[np.uint8]:
+    """Return the flags of every code point; see class_masks.FLAG_LETTER."""
+
+    def find(name: str) -> CodePointSet:
+        members = tables.find_property(name)
+        assert members is not None
+        return members
+
+    letters, marks, numbers = find("L"), find("M"), find("N")
+    either_case = find("Lm") | find("Lo") | marks
+    known = letters | marks | numbers | tables.white_space | find("P") | find("S")
+    # As in the second split of DeepSeek-V3.
+    apart = CodePointSet.from_intervals([(0x4E00, 0x9FA5), (0x3040, 0x30FF)])
+    flags = np.zeros(END_OF_CODE_POINTS, dtype=np.uint8)
+    for flag, members in (
+        (FLAG_LETTER, letters),
+        (FLAG_UPPER, find("Lu") | find("Lt") | either_case | numbers),
+        (FLAG_LOWER, find("Ll") | either_case | tables.white_space),
+        (FLAG_APART, apart),
+        (FLAG_CONTROL, ~known),
+        (FLAG_HAN, find("Han")),
+    ):
+        for start, stop in members.bounds.reshape(-1, 2).tolist():
+            flags[start:stop] |= np.uint8(flag)
+    return flags
+
+
+_EMPTY_CLASSES: Final = ClassTable(np.zeros(1, dtype=np.uint16), np.zeros(1, dtype=np.uint8))
+_EMPTY_AUTOMATON: Final = Automaton(
+    ascii_classes=np.zeros(128, dtype=np.uint8),
+    page_numbers=np.zeros(END_OF_CODE_POINTS // PAGE_SIZE, dtype=np.uint16),
+    pages=np.zeros(PAGE_SIZE, dtype=np.uint8),
+    transitions=np.zeros(2, dtype=np.int32),
+    start_rows=np.zeros(1, dtype=np.int64),
+    gap_rows=np.zeros(1, dtype=np.int64),
+    safe_pairs=np.zeros((1, 1), dtype=np.uint8),
+)
