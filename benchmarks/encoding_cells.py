@@ -22,7 +22,7 @@ SLOW = ("tiktoken", "tokenizers")
 THROUGHPUT_NBYTES = {**dict.fromkeys(LABELS, 5_000_000), **dict.fromkeys(SLOW, 1_000_000)}
 """Text for each engine, the fifth that warms up and what is not read included: of slow ones less,
 from the same beginning."""
-BATCH_NBYTES = {**dict.fromkeys(LABELS, 40_000_000), **dict.fromkeys(SLOW, 4_000_000)}
+BATCH_NBYTES = {**dict.fromkeys(LABELS, 20_000_000), **dict.fromkeys(SLOW, 4_000_000)}
 LATENCY_NBYTES = {**dict.fromkeys(LABELS, 2_600_000)}
 MEMORY_NBYTES = 100_000_000
 

@@ -9,6 +9,9 @@ from cells import NUMBPE
 
 Record = dict[str, Any]
 
+MOST_LINEAR = 2.5
+"""How many times as long twice the text may take, on a machine that does other things too."""
+
 
 class RecordError(Exception):
     """Results that cannot be added to."""
@@ -51,7 +54,7 @@ def evaluate_checks(cell: Record) -> list[Record]:
     Every contender must also have made the same in all of its rounds. A check that must hold is
     ``required``: ids that another engine gives are its own affair, and stand beside its figures.
     """
-    checks = _evaluate_ids(cell)
+    checks = _evaluate_ids(cell) + _evaluate_linearity(cell)
     made = _collect(cell, "merges") | _collect(cell, "file")
     for label, descriptions in made.items():
         equal = all(description == descriptions[0] for description in descriptions)
@@ -95,7 +98,18 @@ def _evaluate_ids(cell: Record) -> list[Record]:
                 "required": cell["contenders"][label]["engine"] == NUMBPE,
                 "n_documents": worst["n_documents"],
                 "n_different": worst["n_different"],
-                "examples": worst["examples"],
+                "examples": worst.get("examples", []),
             }
         )
+    return checks
+
+
+def _evaluate_linearity(cell: Record) -> list[Record]:
+    """Return whether twice the text takes at most MOST_LINEAR times as long, for each kind."""
+    checks = []
+    for label, found in _collect(cell, "texts").items():
+        for name in found[0]:
+            short, long = (min(texts[name][i] for texts in found) for i in (0, 1))
+            check = {"what": f"linear time, {name}", "labels": [label]}
+            checks.append({**check, "equal": long <= MOST_LINEAR * short})
     return checks

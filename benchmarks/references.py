@@ -49,7 +49,7 @@ def compare_with_reference(folder: Path, documents: Sequence[Any], first: int) -
     offsets.frombytes((folder / "offsets.bin").read_bytes())
     own_digest, reference_digest = hashlib.sha256(), hashlib.sha256()
     n_ids = n_different = 0
-    examples = []
+    examples: list[dict[str, Any]] = []
     with (folder / "ids.bin").open("rb") as reference:
         reference.seek(offsets[first])
         for number, ids in enumerate(documents, first):
@@ -64,11 +64,11 @@ def compare_with_reference(folder: Path, documents: Sequence[Any], first: int) -
                     examples.append({"document": number, **describe_difference(own, expected)})
     return {
         "sha256": own_digest.hexdigest(),
-        "equal": own_digest.digest() == reference_digest.digest(),
+        "equal": own_digest.digest() == reference_digest.digest() and n_different == 0,
         "n_ids": n_ids,
         "n_documents": len(documents),
         "n_different": n_different,
-        "examples": examples,
+        **({"examples": examples} if examples else {}),
     }
 
 

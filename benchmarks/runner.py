@@ -160,7 +160,9 @@ class Runner:
         skipped: dict[str, str],
     ) -> Record:
         texts = {contender.corpus or cell.corpus for contender in contenders} | {cell.corpus}
-        tokenizers = {contender.tokenizer or cell.tokenizer for contender in contenders} - {None}
+        tokenizers = {contender.tokenizer or cell.tokenizer or "" for contender in contenders} - {
+            ""
+        }
         return {
             "title": cell.title,
             "kind": cell.kind,

@@ -56,4 +56,5 @@ def encode_file(tokenizer: gigatoken.Tokenizer, source: Path, output: Path, thre
     """Encode a file whole; it writes none itself, so NumPy does. Threads as in a batch."""
     files = gigatoken.TextFileSource([source], separator=SEPARATOR)
     batch = tokenizer.encode_files(files, parallel=threads > 1)
-    np.asarray(batch.layout.content).astype(np.uint16).tofile(output)
+    flat: NDArray[np.uint32] = batch.layout.content.data  # all ids, no copy
+    flat.astype(np.uint16).tofile(output)
