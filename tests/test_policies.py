@@ -73,7 +73,8 @@ def is_stub(function: Function) -> bool:
 
 
 def is_kernel(function: Function) -> bool:
-    return any(ast.unparse(decorator) == "njit" for decorator in function.decorator_list)
+    names = {ast.unparse(decorator) for decorator in function.decorator_list}
+    return not names.isdisjoint({"njit", "njit_inline"})
 
 
 @pytest.mark.parametrize("path", ALL_FILES, ids=describe)

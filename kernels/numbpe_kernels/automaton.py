@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe_kernels._jit import njit
+from numbpe_kernels._jit import njit, njit_inline
 
 BOUNDARY_FLAG = 1
 RARE_FLAG = 2
@@ -59,7 +59,7 @@ class Automaton(NamedTuple):
     """(n classes, n classes): 1 if text may be cut between a character of class i and one of j"""
 
 
-@njit
+@njit_inline
 def automaton_classify(
     automaton: Automaton, text: NDArray[np.uint8], position: int, stop: int
 ) -> int:
@@ -98,7 +98,7 @@ def automaton_classify(
     return class_id << 3 | n_bytes
 
 
-@njit
+@njit_inline
 def automaton_classify_any(
     automaton: Automaton, text: NDArray[np.uint8], position: int, stop: int
 ) -> int:

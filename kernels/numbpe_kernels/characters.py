@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe_kernels._jit import njit
+from numbpe_kernels._jit import njit, njit_inline
 from numbpe_kernels.hashing import hash_key
 from numbpe_kernels.memory import load_u64
 from numbpe_kernels.utf8 import utf8_measure
@@ -46,7 +46,7 @@ class CharacterTable(NamedTuple):
     unknown_joins: int
 
 
-@njit
+@njit_inline
 def characters_decode(text: NDArray[np.uint8], position: int, stop: int) -> int:
     """Return ``code point << 3 | n_bytes`` of the character at ``position`` < ``stop``, int64.
 
@@ -65,14 +65,14 @@ def characters_decode(text: NDArray[np.uint8], position: int, stop: int) -> int:
     return code_point << 3 | n_bytes
 
 
-@njit
+@njit_inline
 def characters_find_token(table: CharacterTable, code_point: int) -> int:
     """Return the token id of a character, -1 if it has none. code_point : int64. Reads only."""
     page = np.int64(table.page_numbers[code_point >> CHARACTER_PAGE_BITS])
     return np.int64(table.pages[page << CHARACTER_PAGE_BITS | (code_point & _PAGE_MASK)])
 
 
-@njit
+@njit_inline
 def characters_may_join(table: CharacterTable, left: int, right: int) -> bool:
     """Return whether a token may span the junction between two characters.
 

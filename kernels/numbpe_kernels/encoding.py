@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe_kernels._jit import njit
+from numbpe_kernels._jit import njit, njit_inline
 from numbpe_kernels.model import EncoderModel, model_encode_word
 from numbpe_kernels.ranks import MergeScratch
 from numbpe_kernels.word_table import (
@@ -87,7 +87,7 @@ class EncoderState(NamedTuple):
     progress: NDArray[np.int64]
 
 
-@njit
+@njit_inline
 def encoder_remember(state: EncoderState, row: np.uint64, n_tokens: int) -> None:
     """Write the ids in scratch.tokens into the row of their word, which was just entered.
 
@@ -108,7 +108,7 @@ def encoder_remember(state: EncoderState, row: np.uint64, n_tokens: int) -> None
     state.progress[CACHED_IDS_END] = place + n_tokens
 
 
-@njit
+@njit_inline
 def encoder_learn_word(
     model: EncoderModel,
     state: EncoderState,
@@ -139,7 +139,7 @@ def encoder_learn_word(
     return n_tokens
 
 
-@njit
+@njit_inline
 def encoder_hash_batch(
     state: EncoderState,
     text: NDArray[np.uint8],
@@ -166,7 +166,7 @@ def encoder_hash_batch(
     return n_batch
 
 
-@njit
+@njit_inline
 def encoder_recall(
     state: EncoderState, row: np.uint64, ids_out: NDArray[np.uint32], n_ids: int
 ) -> int:
@@ -189,7 +189,7 @@ def encoder_recall(
     return n_ids + n_tokens
 
 
-@njit
+@njit_inline
 def encoder_encode_batch(
     model: EncoderModel,
     state: EncoderState,
@@ -230,7 +230,7 @@ def encoder_encode_batch(
     return status
 
 
-@njit
+@njit_inline
 def encoder_cache_is_full(state: EncoderState) -> bool:
     """Return whether a batch might not find room in the cache. Reads only."""
     cache = state.cache

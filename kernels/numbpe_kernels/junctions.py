@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe_kernels._jit import njit
+from numbpe_kernels._jit import njit, njit_inline
 from numbpe_kernels.memory import load_u64
 
 LOG2_BITS = 20
@@ -77,13 +77,13 @@ class JunctionTable(NamedTuple):
     special: NDArray[np.uint64]
 
 
-@njit
+@njit_inline
 def junction_hash_pair(left: np.uint64, right: np.uint64) -> np.uint64:
     """Return the bit of a pair of characters, uint64. left, right : uint64."""
     return ((left * _FACTOR ^ (right << _LEFT_SHIFT | right)) * _FACTOR) >> _PAIR_SHIFT
 
 
-@njit
+@njit_inline
 def junction_hash(character: np.uint64) -> np.uint64:
     """Return the place of a character in ``filter``, uint64. character : uint64."""
     return (character * _FACTOR) >> np.uint64(52)
@@ -119,7 +119,7 @@ def junction_add_special(
     table.special[junction_find_special(table, key)] = key
 
 
-@njit
+@njit_inline
 def junction_read(text: NDArray[np.uint8], position: int, stop: int) -> np.uint64:
     """Return the character outside ASCII that stands whole at ``position``; 0 if none does, uint64.
 
@@ -141,7 +141,7 @@ def junction_read(text: NDArray[np.uint8], position: int, stop: int) -> np.uint6
     return character if position + n_bytes <= stop else EMPTY
 
 
-@njit
+@njit_inline
 def junction_measure(character: np.uint64) -> int:
     """Return the number of bytes of a character outside ASCII, int64. character : uint64."""
     if character <= _LOW_TWO:
@@ -255,7 +255,7 @@ def junction_is_special(
     )
 
 
-@njit
+@njit_inline
 def junction_may_join(table: JunctionTable, left: np.uint64, right: np.uint64) -> bool:
     """Return whether a token may span the junction between two characters.
 
@@ -277,7 +277,7 @@ def junction_may_join(table: JunctionTable, left: np.uint64, right: np.uint64) -
     return is_special != 0 and junction_is_special(table, left, last, right, lead)
 
 
-@njit
+@njit_inline
 def junction_find(table: JunctionTable, text: NDArray[np.uint8], start: int, stop: int) -> int:
     """Return the first junction inside the word text[start:stop] that no token spans, or stop.
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe_kernels._jit import njit
+from numbpe_kernels._jit import njit, njit_inline
 from numbpe_kernels.characters import (
     CharacterTable,
     characters_decode,
@@ -38,7 +38,7 @@ class EncoderModel(NamedTuple):
     rules: NDArray[np.int64]
 
 
-@njit
+@njit_inline
 def model_list_bytes(
     model: EncoderModel, scratch: MergeScratch, text: NDArray[np.uint8], start: int, stop: int
 ) -> int:
@@ -128,7 +128,7 @@ def model_list_characters(
     return n_tokens
 
 
-@njit
+@njit_inline
 def model_encode_word(
     model: EncoderModel, scratch: MergeScratch, text: NDArray[np.uint8], start: int, stop: int
 ) -> int:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe_kernels._jit import njit
+from numbpe_kernels._jit import njit, njit_inline
 
 ID_BITS = 21
 RANK_BITS = 22
@@ -77,7 +77,7 @@ class MergeScratch(NamedTuple):
     heap: NDArray[np.int64]
 
 
-@njit
+@njit_inline
 def merge_table_find(table: MergeTable, left: int, right: int) -> int:
     """Return the rank of the merge that joins two tokens, NO_RANK if none does, int64.
 
@@ -126,7 +126,7 @@ def merge_table_fill(
         table.byte_ranks[pair] = np.int32(rank)
 
 
-@njit
+@njit_inline
 def _merge_by_scanning(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> int:
     """Merge ``n_tokens`` <= MAX_SCANNED tokens in place; return how many are left.
 
@@ -276,7 +276,7 @@ def merge_rank_pairs(table: MergeTable, scratch: MergeScratch, n_tokens: int) ->
         scratch.entries[i] = np.int32(rank)
 
 
-@njit
+@njit_inline
 def merge_tokens(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> int:
     """Merge the first ``n_tokens`` of scratch.tokens in place; return how many are left, int64.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe_kernels._jit import njit
+from numbpe_kernels._jit import njit, njit_inline
 from numbpe_kernels.memory import load_u64, prefetch
 
 SHORT_NBYTES = 15
@@ -85,7 +85,7 @@ def make_word_table(n_slots: int, arena_nbytes: int) -> WordTable:
     )
 
 
-@njit
+@njit_inline
 def word_mix(low: np.uint64, high: np.uint64) -> np.uint64:
     """Return a hash of a key whose upper bits depend on all its bits. low, high : uint64."""
     mixed = low * _FACTOR ^ high * _OTHER_FACTOR
@@ -127,7 +127,7 @@ def word_equal_long(
     return load_u64(text, start + last) == load_u64(arena, place + last)
 
 
-@njit
+@njit_inline
 def word_table_probe(
     table: WordTable, text: NDArray[np.uint8], start: int, i: np.uint64
 ) -> np.uint64:
@@ -154,7 +154,7 @@ def word_table_probe(
         row = (row + _ROW) & last
 
 
-@njit
+@njit_inline
 def word_table_hash(
     table: WordTable, text: NDArray[np.uint8], start: int, length: int, i: np.uint64
 ) -> None:
@@ -180,7 +180,7 @@ def word_table_hash(
     prefetch(table.rows, row)
 
 
-@njit
+@njit_inline
 def word_table_enter(
     table: WordTable,
     text: NDArray[np.uint8],
