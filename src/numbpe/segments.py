@@ -47,11 +47,25 @@ class Segmenter:
         steps = (*self._normalizer, *self._preparation)
         self._leaves_ascii = not self.matcher.has_normalized and leave_ascii(steps)
 
-    def is_plain(self, content: bytes, special: SpecialPolicy) -> bool:
-        """Return True if it is quick to see that a text is one part, just as it stands."""
-        if self._changes_text and not (self._leaves_ascii and content.isascii()):
-            return False
-        return not self.matcher.may_find(content, special)
+    def change_whole(self, content: bytes, special: SpecialPolicy) -> bytes | None:
+        """Return what a text becomes if it is one part, without an added token; None otherwise.
+
+        It may say None of a text that is one part, where seeing that would take long.
+        """
+        if self.matcher.may_find(content, special):
+            return None
+        if not self._changes_text or (self._leaves_ascii and content.isascii()):
+            return content
+        text = content.decode("utf-8", "surrogateescape")
+        changed_text = apply_steps(self._normalizer, text)
+        changed = changed_text.encode("utf-8", "surrogateescape")
+        is_moved = self._moves_starts and changed != content
+        if is_moved or self.matcher.may_find_normalized(changed, special):
+            return None
+        if self._preparation:
+            changed_text = apply_steps(self._preparation, changed_text)
+            changed = changed_text.encode("utf-8", "surrogateescape")
+        return changed
 
     def prepare(self, texts: Sequence[str | bytes], special: SpecialPolicy) -> PreparedText:
         """Return the parts of ``texts``.
@@ -59,35 +73,11 @@ class Segmenter:
         Raises ArgumentError for what is neither str nor bytes, and under the policy ``"error"`` for
         a special token.
         """
-        if len(texts) == 1:
-            return self._prepare_one(encode_utf8(texts[0]), special)
         contents = [encode_utf8(text) for text in texts]
         bounds = np.zeros(len(contents) + 1, dtype=np.int64)
         np.cumsum([len(content) for content in contents], out=bounds[1:])
         rows = np.stack([bounds[:-1], bounds[1:]], axis=1)
         return self.prepare_array(join_texts(contents), rows, special)
-
-    def _prepare_one(self, content: bytes, special: SpecialPolicy) -> PreparedText:
-        """Return the parts of one text; quick for a short one without added tokens."""
-        matcher = self.matcher
-        if matcher.may_find(content, special):
-            rows = np.array([(0, len(content))])
-            return self.prepare_array(join_texts([content]), rows, special)
-        changed = content
-        if self._changes_text:
-            text = content.decode("utf-8", "surrogateescape")
-            changed_text = apply_steps(self._normalizer, text)
-            changed = changed_text.encode("utf-8", "surrogateescape")
-            is_moved = self._moves_starts and changed != content
-            if is_moved or matcher.may_find_normalized(changed, special):
-                parts = np.array([(0, len(content), -1)])
-                prepared = PreparedText(join_texts([content]), parts, np.array((0, 1)))
-                return self.normalize_parts(prepared, special)
-            if self._preparation:
-                changed_text = apply_steps(self._preparation, changed_text)
-                changed = changed_text.encode("utf-8", "surrogateescape")
-        parts = np.array([(0, len(changed), -1)])
-        return PreparedText(join_texts([changed]), parts, np.array((0, 1)))
 
     def prepare_array(
         self, text: TextArray, rows: NDArray[np.int64], special: SpecialPolicy

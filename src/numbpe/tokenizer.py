@@ -239,8 +239,9 @@ class Tokenizer:
         """
         check_policy(special)
         content = encode_utf8(text)
-        if self._segmenter.is_plain(content, special):
-            ids = self._encoder.encode_text(content)
+        whole = self._segmenter.change_whole(content, special)
+        if whole is not None:
+            ids = self._encoder.encode_text(whole)
         else:
             prepared = self._segmenter.prepare([content], special)
             ids, _ = self._encoder.encode_parts(prepared.text, prepared.parts)
