@@ -35,7 +35,7 @@ from numbpe_kernels.word_table import WordTable
 
 SCANNER_SIZE = 20
 MODEL_SIZE = 28
-STATE_SIZE = 37
+STATE_SIZE = 39
 DESCRIPTOR_SIZE = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE
 """Numbers of a scanner, a model and a state, which stand in this order."""
 
@@ -112,18 +112,19 @@ def encoder_view_state(d: NDArray[np.int64]) -> EncoderState:
         view_i32(d[i + 17], d[i + 18]),
         view_i32(d[i + 19], d[i + 20]),
         view_i32(d[i + 21], d[i + 22]),
-        view_i64(d[i + 23], d[i + 24]),
+        view_i32(d[i + 23], d[i + 24]),
+        view_i64(d[i + 25], d[i + 26]),
     )
     return EncoderState(
         cache,
         view_u32(d[i + 13], d[i + 14]),
         scratch,
-        view_i64(d[i + 25], d[i + 26]),
         view_i64(d[i + 27], d[i + 28]),
         view_i64(d[i + 29], d[i + 30]),
         view_i64(d[i + 31], d[i + 32]),
         view_i64(d[i + 33], d[i + 34]),
         view_i64(d[i + 35], d[i + 36]),
+        view_i64(d[i + 37], d[i + 38]),
     )
 
 

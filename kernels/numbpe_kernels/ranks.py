@@ -49,7 +49,7 @@ class MergeTable(NamedTuple):
     slots : (m,) uint64, ``left << 43 | right << 22 | rank``, EMPTY_SLOT in a free one; open
         addressing, m a power of two, at least half of it free
     shift : uint64, 64 - log2(m)
-    results : (ranks,) int32, the token that the merge of a rank makes
+    results : (ranks + 1,) int32, the token that the merge of a rank makes; the last means nothing
     byte_ids : (256,) int32, the token of each byte, -1 for a byte without one
     byte_ranks : (65536,) int32, at ``first byte << 8 | second`` the rank that joins their tokens
     """
@@ -66,12 +66,15 @@ class MergeScratch(NamedTuple):
 
     tokens : (n + 8,) int32, token ids
     entries : (n + 8,) int32, of each token the rank of its pair with the next one
+    products : (n + 8,) int32, the token that this merge makes: fetched when the pair is found, not when
+        it is merged, which would wait for it
     next, previous : (n + 8,) int32, positions of the neighbouring tokens
     heap : (2n + 16,) int64, the pairs that may be merged
     """
 
     tokens: NDArray[np.int32]
     entries: NDArray[np.int32]
+    products: NDArray[np.int32]
     next: NDArray[np.int32]
     previous: NDArray[np.int32]
     heap: NDArray[np.int64]
@@ -96,6 +99,12 @@ def merge_table_find(table: MergeTable, left: int, right: int) -> int:
         if slot == EMPTY_SLOT:
             return NO_RANK
         place = (place + _ONE) & last
+
+
+@njit_inline
+def merge_table_get_product(table: MergeTable, rank: int) -> np.int32:
+    """Return the token that the merge of a rank makes, anything for NO_RANK. rank : int64; int32."""
+    return table.results[min(rank, np.int64(table.results.shape[0] - 1))]
 
 
 @njit
@@ -130,13 +139,16 @@ def merge_table_fill(
 def _merge_by_scanning(table: MergeTable, scratch: MergeScratch, n_tokens: int) -> int:
     """Merge ``n_tokens`` <= MAX_SCANNED tokens in place; return how many are left.
 
-    Takes the ranks of scratch.entries. Writes tokens, entries, next and previous.
+    Takes the ranks of scratch.entries. Writes all but the heap.
     O(n_tokens / 8) a merge.
     """
-    tokens, entries = scratch.tokens, scratch.entries
+    tokens, entries, products = scratch.tokens, scratch.entries, scratch.products
     following, previous = scratch.next, scratch.previous
+    for i in range(n_tokens - 1):
+        rank = np.int64(entries[i])
+        products[i] = merge_table_get_product(table, rank)
+        entries[i] = np.int32(rank << _PLACE_BITS | i)
     for i in range(n_tokens):
-        entries[i] = np.int32(np.int64(entries[i]) << _PLACE_BITS | i)
         following[i] = np.int32(i + 1)
         previous[i] = np.int32(i - 1)
     n_padded = (n_tokens + _LANES - 1) // _LANES * _LANES
@@ -146,11 +158,10 @@ def _merge_by_scanning(table: MergeTable, scratch: MergeScratch, n_tokens: int) 
         least = np.int32(_NO_ENTRY)
         for i in range(n_padded):
             least = min(least, entries[i])
-        rank = np.int64(least) >> _PLACE_BITS
-        if rank == NO_RANK:
+        if np.int64(least) >> _PLACE_BITS == NO_RANK:
             break
         place = np.int64(least) & _PLACE_MASK
-        token = np.int64(table.results[rank])
+        token = np.int64(products[place])
         tokens[place] = np.int32(token)
         absorbed = np.int64(following[place])
         after = np.int64(following[absorbed])
@@ -162,9 +173,11 @@ def _merge_by_scanning(table: MergeTable, scratch: MergeScratch, n_tokens: int) 
             previous[after] = np.int32(place)
             rank = merge_table_find(table, token, np.int64(tokens[after]))
         entries[place] = np.int32(rank << _PLACE_BITS | place)
+        products[place] = merge_table_get_product(table, rank)
         if before >= 0:
             rank = merge_table_find(table, np.int64(tokens[before]), token)
             entries[before] = np.int32(rank << _PLACE_BITS | before)
+            products[before] = merge_table_get_product(table, rank)
     n_left = 0
     place = 0
     while place < n_tokens:

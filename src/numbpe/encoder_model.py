@@ -77,7 +77,7 @@ def _build_merge_table(definition: TokenizerDefinition) -> MergeTable:
     table = MergeTable(
         slots=np.full(n_slots, EMPTY_SLOT, dtype=np.uint64),
         shift=np.uint64(64 - (n_slots.bit_length() - 1)),
-        results=results,
+        results=np.append(results, np.int32(0)),
         byte_ids=byte_ids,
         byte_ranks=np.empty(N_BYTES * N_BYTES, dtype=np.int32),
     )

@@ -149,6 +149,7 @@ def make_scratch(longest: int) -> MergeScratch:
     return MergeScratch(
         tokens=np.empty(n_tokens, dtype=np.int32),
         entries=np.empty(n_tokens, dtype=np.int32),
+        products=np.empty(n_tokens, dtype=np.int32),
         next=np.empty(n_tokens, dtype=np.int32),
         previous=np.empty(n_tokens, dtype=np.int32),
         heap=np.empty(2 * n_tokens, dtype=np.int64),
