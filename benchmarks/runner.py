@@ -50,6 +50,7 @@ class Runner:
         self._tokenizers = tokenizers
         self._allowed_cpus = find_allowed_cpus()
         self._reference = work / "reference"
+        self._versions: dict[str, dict[str, str]] = {}
 
     def run_cell(self, cell: Cell, old: Record | None, save: Callable[[Record], None]) -> Record:
         """Return the record of a cell, saved after every round; go on from ``old`` if it fits."""
@@ -132,6 +133,9 @@ class Runner:
         return chosen, versions, skipped
 
     def _ask_versions(self, engine: str) -> dict[str, str]:
+        """Return the versions of an engine's packages, asked for once; RunError if it cannot run."""
+        if engine in self._versions:
+            return self._versions[engine]
         # This run imports the engine, so that later ones find its byte code compiled.
         report = self._work / "versions.json"
         command = [*CHILD, "versions", engine, "--report", str(report)]
@@ -145,8 +149,8 @@ class Runner:
                 "environment without them",
                 file=sys.stderr,
             )
-        versions: dict[str, str] = answer["versions"]
-        return versions
+        self._versions[engine] = answer["versions"]
+        return self._versions[engine]
 
     def _find_python(self, engine: str | None) -> str:
         """Return the Python for an engine; commands without an engine are numbpe's."""
