@@ -4,6 +4,7 @@ Positions are bytes of UTF-8. UTF-8 synchronises itself, so a match of whole cha
 one in the text.
 """
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -168,14 +169,18 @@ class _Search:
                 array = np.array(rules, dtype=np.uint8)
                 self._by_policy[policy] = _Described(AddedTokens(literals, ids, array, *bounds))
         self._search_start = _compile_starts(list(found)).search
+        self._prefix = os.path.commonprefix(list(found)) if found else b""
 
     def may_find(self, data: bytes | TextArray, start: int, stop: int, special: str) -> bool:
         """Return False if nothing is found in data[start:stop], as far as it is quick to see."""
         if self._by_policy[special] is None:
             return False
-        # The re module takes whatever holds bytes.
-        is_short = stop - start <= _MAX_SCANNED
-        return not is_short or self._search_start(data, start, stop) is not None  # type: ignore[arg-type]
+        if stop - start <= _MAX_SCANNED:
+            # The re module takes whatever holds bytes.
+            return self._search_start(data, start, stop) is not None  # type: ignore[arg-type]
+        if self._prefix and isinstance(data, bytes):
+            return data.find(self._prefix, start, stop) >= 0
+        return True
 
     def find(
         self, text: TextArray, start: int, stop: int, special: SpecialPolicy

@@ -97,7 +97,7 @@ class Encoder:
         state = self._borrow_state()
         try:
             state.begin()
-            may_refine = self._may_refine and not text.data.tobytes().isascii()
+            may_refine = self._may_refine and text.max(initial=0) >= 0x80
             self._run(state, text, parts, ids, offsets, may_refine)
         finally:
             self._return_state(state)

@@ -33,7 +33,7 @@ _ENDS_A_CALL: Final = 1 << 13
 """Words that are cut before they are encoded: their ends fit in the nearest cache but one, and the
 two calls of kernels, some 3 microseconds, are a hundredth of the time."""
 
-SHORT_NBYTES: Final = 1 << 12
+SHORT_NBYTES: Final = 1 << 16
 """Longest text that is encoded in the arrays that a thread keeps."""
 
 _BEGINNING: Final = np.array([0, -1, 0, 0], dtype=np.int64)

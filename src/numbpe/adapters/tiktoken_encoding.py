@@ -297,8 +297,9 @@ class TiktokenEncoding:
     def _encode_content(self, content: bytes, allowed: frozenset[str]) -> TokenIds:
         segmenter = self._get_segmenter(allowed)
         encoder = self.tokenizer._encoder
-        if segmenter.is_plain(content, "allow"):
-            return encoder.encode_text(content)
+        whole = segmenter.change_whole(content, "allow")
+        if whole is not None:
+            return encoder.encode_text(whole)
         prepared = segmenter.prepare([content], "allow")
         return encoder.encode_parts(prepared.text, prepared.parts)[0]
 
