@@ -11,8 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit
-from numbpe_kernels.masks import NO_FOLD, ONE, TWO, ZERO, mask_below, mask_trim
-from numbpe_kernels.memory import clear_lowest_one, count_trailing_zeros, mask_block
+from numbpe_kernels.masks import NO_FOLD, ONE, TWO, ZERO, mask_below, mask_complete, mask_trim
+from numbpe_kernels.memory import (
+    clear_lowest_one,
+    count_trailing_zeros,
+    make_block,
+    mask_bit,
+    mask_block,
+)
 
 FLAG_LETTER = 1
 FLAG_UPPER = 2
@@ -39,25 +45,36 @@ FLAG_APART: Chinese and Japanese as DeepSeek's pattern sets them apart. FLAG_HAN
 FLAG_CONTROL: of "all else", what is neither P nor S.
 """
 
-ROW_BITS = 6
-ROW_SIZE = 1 << ROW_BITS
-TWO_BYTE_ROW = 0x110000 >> ROW_BITS
-N_ROWS = TWO_BYTE_ROW + 32
-"""Rows of the table: for three and four bytes that of the code point, then 32 for two bytes."""
+ROW_SIZE = 64
+TWO_BYTES = 0x1000
+FOUR_BYTES = 0x1100
+N_PLACES = FOUR_BYTES + (0x110000 >> 6)
+"""Places of rows by the bytes of a character but the last: of three bytes, the low half of the first
+and all of the second; of two bytes, the first; of four bytes, the code point without its last six
+bits. A byte from 0x80 to 0xBF is the last one, so the first 0x80 entries of ``rows`` are void."""
 
 _THREE = np.uint64(3)
-_FOUR = np.uint64(4)
-_FIVE = np.uint64(5)
+_SIX = np.uint64(6)
+_EIGHT = np.uint64(8)
+_TWELVE = np.uint64(12)
+_LOW_HALF = np.uint64(0x0F)
+_SIX_BITS = np.uint64(0x3F)
+_FIRST_OF_THREE = np.uint64(0xE0)
+_FIRST_OF_FOUR = np.uint64(0xF0)
+_TWO_BYTES = np.uint64(TWO_BYTES)
+_FOUR_BYTES = np.uint64(FOUR_BYTES)
+_FIRST_PLACE_OF_FOUR = np.uint64(0x10000 >> 6)
+_END_OF_PLACES = np.uint64(0x110000 >> 6)
 
 
 class ClassTable(NamedTuple):
     """The class of every character outside ASCII, in two stages.
 
-    row_numbers : (N_ROWS,) uint16, rows of 64 characters that share all bytes but the last
-    rows : (n rows * ROW_SIZE,) uint8, flags
+    row_offsets : (N_PLACES,) int32, for each place the offset of its row, less 0x80
+    rows : (n rows * ROW_SIZE + 0x100,) uint8, flags
     """
 
-    row_numbers: NDArray[np.uint16]
+    row_offsets: NDArray[np.int32]
     rows: NDArray[np.uint8]
 
 
@@ -106,22 +123,46 @@ class BlockMasks(NamedTuple):
 
 
 @njit
-def class_find_row(text: NDArray[np.uint8], position: int) -> tuple[int, int]:
-    """Return the row number's place for the character at ``position``, and its length in bytes.
+def class_find_flags(table: ClassTable, text: NDArray[np.uint8], position: np.uint64) -> np.uint8:
+    """Return the flags of the character at ``position``, whose first byte is >= 0xC0.
 
-    text : (> position + 3,) uint8; a byte >= 0xC0 stands at position, int64. Reads only. What is
-    not UTF-8 has the place of a character that does not exist.
+    text : (> position + 3,) uint8; position : uint64, so that no index is tested for its sign
+    Reads only. Bytes that must lie in 0x80 to 0xBF are not tested.
     """
-    first = np.int64(text[position])
-    second = np.int64(text[position + 1]) & 0x3F
-    if first < 0xE0:
-        return TWO_BYTE_ROW | (first & 0x1F), 2
-    if first < 0xF0:
-        return (first & 0x0F) << 6 | second, 3
-    row = (first & 0x0F) << 12 | second << 6 | (np.int64(text[position + 2]) & 0x3F)
-    if row < 0x10000 >> ROW_BITS or row >= TWO_BYTE_ROW:
-        row = 0
-    return row, 4
+    first = np.uint64(text[position])
+    second = np.uint64(text[position + ONE])
+    if first < _FIRST_OF_THREE:
+        return table.rows[np.uint64(table.row_offsets[_TWO_BYTES | first]) + second]
+    third = np.uint64(text[position + TWO])
+    if first < _FIRST_OF_FOUR:
+        place = (first & _LOW_HALF) << _EIGHT | second
+        return table.rows[np.uint64(table.row_offsets[place]) + third]
+    place = (first & _LOW_HALF) << _TWELVE | (second & _SIX_BITS) << _SIX | (third & _SIX_BITS)
+    if place < _FIRST_PLACE_OF_FOUR or place >= _END_OF_PLACES:
+        return np.uint8(FLAG_LETTER)
+    offset = np.uint64(table.row_offsets[_FOUR_BYTES + place])
+    return table.rows[offset + np.uint64(text[position + _THREE])]
+
+
+@njit
+def class_end_block(
+    n_bytes: int, leads: np.uint64, three: np.uint64, four: np.uint64, continuation: np.uint64
+) -> int:
+    """Return where the last whole character of a block ends, int64, or 0 if it is not UTF-8.
+
+    n_bytes : int64, 1 to 64
+    leads, three, four : uint64, bytes from 0xC0 on, from 0xE0 on, from 0xF0 on
+    continuation : uint64, bytes from 0x80 to 0xBF; bits behind n_bytes do not matter
+    Reads nothing.
+    """
+    last = ONE << np.uint64(n_bytes - 1)
+    cut_off = (leads & last) | (three & (last >> ONE)) | (four & (last >> TWO))
+    if cut_off != ZERO:
+        n_bytes = count_trailing_zeros(cut_off)
+        if n_bytes == 0:
+            return 0
+    expected = leads << ONE | three << TWO | four << _THREE
+    return n_bytes if (expected ^ continuation) & mask_below(n_bytes) == ZERO else 0
 
 
 @njit
@@ -132,36 +173,47 @@ def class_mask_block(
 
     text : (>= block + 67,) uint8; block, n_bytes : int64, a character begins at ``block``
     high : uint64, the bytes from 0x80 on, of the first n_bytes
-    Reads only. A dozen cycles a character.
+    Reads only. Half a dozen cycles a character.
     """
     leads = high & mask_block(text, block, NO_FOLD, np.uint8(0xC0), np.uint8(0x3F))
+    three = high & mask_block(text, block, NO_FOLD, np.uint8(0xE0), np.uint8(0x1F))
+    four = high & mask_block(text, block, NO_FOLD, np.uint8(0xF0), np.uint8(0x0F))
     continuation = high & ~leads
-    letter = upper = lower = apart = han = control = tails = ZERO
-    while leads != ZERO:
-        bit = count_trailing_zeros(leads)
-        leads = clear_lowest_one(leads)
-        place, length = class_find_row(text, block + bit)
-        if bit + length > n_bytes:
-            n_bytes = bit
-            break
-        row = np.int64(table.row_numbers[place]) << ROW_BITS
-        last = np.int64(text[block + bit + length - 1]) & 0x3F
-        flags = np.uint64(table.rows[row | last])
-        shift = np.uint64(bit)
-        tail = ((ONE << np.uint64(length)) - TWO) << shift
-        span = tail | ONE << shift
-        tails |= tail
-        letter |= span * (flags & ONE)
-        upper |= span * (flags >> ONE & ONE)
-        lower |= span * (flags >> TWO & ONE)
-        apart |= span * (flags >> _THREE & ONE)
-        han |= span * (flags >> _FOUR & ONE)
-        control |= span * (flags >> _FIVE & ONE)
-    if n_bytes > 0:
-        continuation &= mask_below(n_bytes)
-        if tails != continuation or letter & ~(upper | lower) != ZERO:
-            n_bytes = 0
-    return ClassMasks(n_bytes, continuation, letter, upper, lower, apart, han, control)
+    n_bytes = class_end_block(n_bytes, leads, three, four, continuation)
+    if n_bytes == 0:
+        return ClassMasks(0, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO)
+    inside = mask_below(n_bytes)
+    leads &= inside
+    continuation &= inside
+    # U+5000 to U+8FFF are Han and U+B000 to U+CFFF Hangul, letters all of them.
+    han = leads & mask_block(text, block, NO_FOLD, np.uint8(0xE5), np.uint8(3))
+    letter = han | (leads & mask_block(text, block, NO_FOLD, np.uint8(0xEB), np.uint8(1)))
+    leads &= ~letter
+    # The flags of each other character go where it begins, and are gathered into masks.
+    flags = make_block()
+    rest = leads
+    while rest != ZERO:
+        bit = np.uint64(count_trailing_zeros(rest))
+        rest = clear_lowest_one(rest)
+        flags[bit] = class_find_flags(table, text, np.uint64(block) + bit)
+    upper = letter | (leads & mask_bit(flags, 1))
+    lower = letter | (leads & mask_bit(flags, 2))
+    letter |= leads & mask_bit(flags, 0)
+    apart = han | (leads & mask_bit(flags, 3))
+    han |= leads & mask_bit(flags, 4)
+    control = leads & mask_bit(flags, 5)
+    if letter & ~(upper | lower) != ZERO:
+        n_bytes = 0
+    return ClassMasks(
+        n_bytes,
+        continuation,
+        mask_complete(letter, continuation),
+        mask_complete(upper, continuation),
+        mask_complete(lower, continuation),
+        mask_complete(apart, continuation),
+        mask_complete(han, continuation),
+        mask_complete(control, continuation),
+    )
 
 
 @njit

@@ -58,7 +58,7 @@ def encoder_view_scanner(d: NDArray[np.int64]) -> Scanner:
         view_i64(d[11], d[12]),
         view_u8_matrix(d[13], d[14], d[15]),
     )
-    classes = ClassTable(view_u16(d[16], d[17]), view_u8(d[18], d[19]))
+    classes = ClassTable(view_i32(d[16], d[17]), view_u8(d[18], d[19]))
     return Scanner(d[0], automaton, classes)
 
 

@@ -55,16 +55,13 @@ def mask_extend(markers: np.uint64, through: np.uint64) -> np.uint64:
 
 
 @njit
-def mask_cover_characters(leads: np.uint64, continuation: np.uint64) -> np.uint64:
+def mask_complete(leads: np.uint64, continuation: np.uint64) -> np.uint64:
     """Return all bytes of the characters that begin at ``leads``.
 
     continuation : uint64, bytes that begin no character. Reads nothing.
     """
-    if continuation != ZERO:
-        leads |= (leads << ONE) & continuation
-        leads |= (leads << ONE) & continuation
-        leads |= (leads << ONE) & continuation
-    return leads
+    markers = (leads << ONE) & continuation
+    return (((markers + continuation) ^ continuation) & continuation) | leads
 
 
 @njit

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic, overload
+from numba.core.cgutils import alloca_once
+from numba.extending import intrinsic, lower_builtin, overload, type_callable
+from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
 
 
@@ -146,6 +148,20 @@ def mask_block(
     return np.uint64(int.from_bytes(np.packbits(hits, bitorder="little").tobytes(), "little"))
 
 
+def mask_bit(flags: NDArray[np.uint8], bit: int) -> np.uint64:
+    """Return one bit for each of the first 64 bytes: whether its bit ``bit``, 0 to 7, is set.
+
+    flags : (>= 64,) uint8. As in mask_block, the result passes an opaque barrier.
+    """
+    hits = (flags[:64] >> np.uint8(bit)) & np.uint8(1)
+    return np.uint64(int.from_bytes(np.packbits(hits, bitorder="little").tobytes(), "little"))
+
+
+def make_block() -> NDArray[np.uint8]:
+    """Return 64 bytes of any content that live as long as the function that asks for them."""
+    return np.zeros(64, dtype=np.uint8)
+
+
 def prefetch(array: NDArray[np.uint64], index: int | np.uint64) -> None:
     """Ask for the cache line of ``array[index]``, a flat array; changes nothing."""
 
@@ -181,6 +197,53 @@ def _overload_mask_block(text: Any, index: Any, fold: Any, low: Any, span: Any) 
         return _mask_block(text, index, fold, low, span)
 
     return mask
+
+
+@intrinsic
+def _mask_bit(typing_context: Any, flags: Any, bit: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        block_type = ir.VectorType(ir.IntType(8), 64)
+        data = context.make_array(flags)(context, builder, arguments[0]).data
+        block = builder.load(builder.bitcast(data, block_type.as_pointer()), align=1)
+        # The bit becomes the sign of its byte, which one instruction gathers.
+        shift = builder.sub(ir.IntType(8)(7), builder.trunc(arguments[1], ir.IntType(8)))
+        shifts = ir.Constant(block_type, ir.Undefined)
+        shifts = builder.insert_element(shifts, shift, ir.IntType(32)(0))
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
+        shifts = builder.shuffle_vector(shifts, ir.Constant(block_type, ir.Undefined), lanes)
+        zeros = ir.Constant(block_type, [0] * 64)
+        hits = builder.icmp_signed("<", builder.shl(block, shifts), zeros)
+        mask = builder.bitcast(hits, ir.IntType(64))
+        barrier = ir.FunctionType(ir.IntType(64), [ir.IntType(64)])
+        return builder.asm(barrier, "", "=r,0", [mask], False)
+
+    return types.uint64(flags, types.int64), generate
+
+
+@overload(mask_bit)
+def _overload_mask_bit(flags: Any, bit: Any) -> Any:
+    def mask(flags: Any, bit: Any) -> Any:
+        return _mask_bit(flags, bit)  # type: ignore[call-arg]
+
+    return mask
+
+
+# Where references are not counted, no compiled function may return an array that it was not given,
+# as an overload would: hence a typer and a lowering, as in ``views``.
+@type_callable(make_block)
+def _type_make_block(typing_context: Any) -> Any:
+    return lambda: types.Array(types.uint8, 1, "C")
+
+
+@lower_builtin(make_block)
+def _lower_make_block(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    room = alloca_once(builder, ir.VectorType(ir.IntType(8), 64))
+    array = context.make_array(signature.return_type)(context, builder)
+    data = builder.bitcast(room, ir.IntType(8).as_pointer())
+    length = context.get_constant(types.intp, 64)
+    item = context.get_constant(types.intp, 1)
+    populate_array(array, data=data, shape=[length], strides=[item], itemsize=item, meminfo=None)
+    return array._getvalue()
 
 
 @intrinsic

@@ -14,7 +14,7 @@ from numbpe_kernels.masks import (
     ONE,
     ZERO,
     mask_below,
-    mask_cover_characters,
+    mask_complete,
     mask_extend,
     mask_start_numbers,
     mask_start_white,
@@ -60,7 +60,7 @@ def scanner_cut_cl100k(
         # Punctuation takes the space before it. Without one, a single character of it, at which a
         # piece begins, belongs to the letters that follow.
         starts = other & ~(other << ONE | masks.space << ONE | other_before)
-        joiner = mask_cover_characters(starts, continuation) | (masks.white & ~masks.newline)
+        joiner = mask_complete(starts, continuation) | (masks.white & ~masks.newline)
         starts |= letter & ~((letter | joiner) << ONE | letter_before | joiner_before)
         numbers, n_numbers = mask_start_numbers(
             masks.number, continuation, n_bytes, number_before, n_numbers, are_long

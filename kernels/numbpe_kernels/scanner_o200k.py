@@ -15,7 +15,7 @@ from numbpe_kernels.masks import (
     ONE,
     ZERO,
     mask_below,
-    mask_cover_characters,
+    mask_complete,
     mask_extend,
     mask_start_numbers,
     mask_start_white,
@@ -152,7 +152,7 @@ def scanner_cut_o200k(
         other = masks.other & ~tail
         # Punctuation and words begin as in cl100k; words begin at capitals, too.
         starts = other & ~(other << ONE | masks.space << ONE | before.other)
-        joiner = mask_cover_characters(starts, masks.continuation) | (masks.white & ~masks.newline)
+        joiner = mask_complete(starts, masks.continuation) | (masks.white & ~masks.newline)
         starts |= word & ~((word | joiner) << ONE | before.word | before.joiner)
         starts |= han & ~(han << ONE | before.han)
         capitals, low, n_bytes = scanner_start_words(

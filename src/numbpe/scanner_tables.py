@@ -18,10 +18,10 @@ from numbpe_kernels.class_masks import (
     FLAG_LETTER,
     FLAG_LOWER,
     FLAG_UPPER,
-    N_ROWS,
-    ROW_BITS,
+    FOUR_BYTES,
+    N_PLACES,
     ROW_SIZE,
-    TWO_BYTE_ROW,
+    TWO_BYTES,
     ClassTable,
 )
 from numbpe_kernels.scanner import (
@@ -78,18 +78,22 @@ def make_scanner(pattern: Pattern | None) -> Scanner:
 def load_class_table(unicode_version: str) -> ClassTable:
     """Return the flags of all characters outside ASCII in a version of Unicode, "16" or "17"."""
     flags = _flag_code_points(load_unicode_tables(unicode_version)).reshape(-1, ROW_SIZE)
-    not_utf8 = np.full((1, ROW_SIZE), FLAG_LETTER, dtype=np.uint8)
-    # By the bytes of a character: what three bytes must not encode, then rows for two bytes.
-    by_place = np.empty((N_ROWS, ROW_SIZE), dtype=np.uint8)
-    by_place[:TWO_BYTE_ROW] = flags
-    by_place[: 0x800 >> ROW_BITS] = not_utf8
-    by_place[0xD800 >> ROW_BITS : 0xE000 >> ROW_BITS] = not_utf8
-    by_place[TWO_BYTE_ROW:] = flags[: 0x800 >> ROW_BITS]
-    by_place[TWO_BYTE_ROW : TWO_BYTE_ROW + 2] = not_utf8
     number_of_row: dict[bytes, int] = {}
-    numbers = [number_of_row.setdefault(row.tobytes(), len(number_of_row)) for row in by_place]
-    rows = np.frombuffer(b"".join(number_of_row), dtype=np.uint8).copy()
-    return ClassTable(np.array(numbers, dtype=np.uint16), rows)
+    numbers = [number_of_row.setdefault(row.tobytes(), len(number_of_row)) for row in flags]
+    contents = np.frombuffer(b"".join(number_of_row), dtype=np.uint8)
+    # One more row, and the entries behind it, for what no character is encoded as.
+    not_utf8 = contents.size
+    offsets = (ROW_SIZE * np.array(numbers)).tolist()
+    row_offsets = np.full(N_PLACES, not_utf8, dtype=np.int32)
+    for place in range(0x80 >> 6, 0x800 >> 6):
+        row_offsets[TWO_BYTES | 0xC0 | place] = offsets[place]
+    for place in range(0x800 >> 6, 0x10000 >> 6):
+        if not 0xD800 <= place << 6 < 0xE000:
+            row_offsets[(place >> 6) << 8 | 0x80 | (place & 0x3F)] = offsets[place]
+    row_offsets[FOUR_BYTES + (0x10000 >> 6) :] = offsets[0x10000 >> 6 :]
+    rows = np.full(0x80 + contents.size + 2 * ROW_SIZE, FLAG_LETTER, dtype=np.uint8)
+    rows[0x80 : 0x80 + contents.size] = contents
+    return ClassTable(row_offsets, rows)
 
 
 def _flag_code_points(tables: UnicodeTables) -> NDArray[np.uint8]:
@@ -119,7 +123,7 @@ def _flag_code_points(tables: UnicodeTables) -> NDArray[np.uint8]:
     return flags
 
 
-_EMPTY_CLASSES: Final = ClassTable(np.zeros(1, dtype=np.uint16), np.zeros(1, dtype=np.uint8))
+_EMPTY_CLASSES: Final = ClassTable(np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.uint8))
 _EMPTY_AUTOMATON: Final = Automaton(
     ascii_classes=np.zeros(128, dtype=np.uint8),
     page_numbers=np.zeros(END_OF_CODE_POINTS // PAGE_SIZE, dtype=np.uint16),

@@ -1,6 +1,8 @@
 """The scanners by bit masks against the automaton and the regex module."""
 
 import lzma
+import os
+import platform
 import random
 
 import numpy as np
@@ -9,10 +11,11 @@ import pytest
 from numbpe import reference
 from numbpe.arrays import copy_text
 from numbpe.patterns import compile_pattern
-from numbpe.scanner_tables import AUTOMATON, FAMILIES, find_family, make_scanner
+from numbpe.scanner_tables import AUTOMATON, FAMILIES, find_family, load_class_table, make_scanner
 from numbpe.word_counter import SCANS
-from numbpe_kernels import masks, memory
+from numbpe_kernels import _jit, masks, memory
 from numbpe_kernels._jit import njit
+from numbpe_kernels.class_masks import FLAG_APART, FLAG_HAN, FLAG_LETTER, FLAG_LOWER, FLAG_UPPER
 from numbpe_kernels.scanning import LEAST_ENDS, N_ENDS, scan_by_automaton
 
 ASCII = [
@@ -30,9 +33,8 @@ OTHER = [
 NAMES = [name for name in FAMILIES if find_family(compile_pattern(name)) != AUTOMATON]
 
 
-def cut(scan, name, text, parts, n_ends=512):
+def cut(scan, pattern, text, parts, n_ends=512):
     """All ends that a kernel finds in parts of text."""
-    pattern = compile_pattern(name)
     scanner = make_scanner(pattern)
     level_stops = pattern.new_level_stops()
     state = np.array([0, -1, 0], dtype=np.int64)
@@ -47,15 +49,16 @@ def cut(scan, name, text, parts, n_ends=512):
     return found
 
 
-def cut_by_masks(name, text, parts, n_ends=512):
-    return cut(SCANS[find_family(compile_pattern(name))], name, text, parts, n_ends)
+def cut_by_masks(pattern, text, parts, n_ends=512):
+    return cut(SCANS[find_family(pattern)], pattern, text, parts, n_ends)
 
 
 def check(name, data, n_ends=512):
     """Hold the pieces of masks to those of the automaton."""
     text = copy_text(data)
-    expected = cut(scan_by_automaton, name, text, [[0, len(data)]])
-    actual = cut_by_masks(name, text, [[0, len(data)]], n_ends)
+    pattern = compile_pattern(name)
+    expected = cut(scan_by_automaton, pattern, text, [[0, len(data)]])
+    actual = cut_by_masks(pattern, text, [[0, len(data)]], n_ends)
     if actual != expected:
         first = next(
             i for i, pair in enumerate(zip(actual, expected, strict=False)) if pair[0] != pair[1]
@@ -75,9 +78,10 @@ def make_soup(seed, length, parts):
 def test_scan__ascii(name, seed):
     """Truth: the regex module, on ASCII where all versions of Unicode agree."""
     soup = make_soup(seed, 400, ASCII)
-    pieces = reference.split_pieces(soup.decode(), compile_pattern(name).sources)
+    pattern = compile_pattern(name)
+    pieces = reference.split_pieces(soup.decode(), pattern.sources)
     expected = np.cumsum([len(piece) for piece in pieces]).tolist()
-    assert cut_by_masks(name, copy_text(soup), [[0, len(soup)]]) == expected
+    assert cut_by_masks(pattern, copy_text(soup), [[0, len(soup)]]) == expected
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -85,16 +89,17 @@ def test_scan__ascii(name, seed):
 def test_scan__alignment(name, seed):
     """Truth: the automaton, at all 64 alignments and with text behind the end that must not count."""
     kinds = [ASCII, ASCII * 3 + OTHER, OTHER][seed]
+    pattern = compile_pattern(name)
     data = make_soup(seed, 60, kinds)
     behind = make_soup(seed + 100, 40, kinds)
     for shift in range(64):
         text = copy_text(b"s" * shift + data + behind)
         for stop in (shift + len(data), shift + len(data) - seed - 1):
-            expected = cut(scan_by_automaton, name, text, [[shift, stop]])
-            assert cut_by_masks(name, text, [[shift, stop]]) == expected, shift
+            expected = cut(scan_by_automaton, pattern, text, [[shift, stop]])
+            assert cut_by_masks(pattern, text, [[shift, stop]]) == expected, shift
             parts = [[0, shift], [shift, stop - 20], [stop, stop], [stop - 20, stop]]
-            expected = cut(scan_by_automaton, name, text, parts)
-            assert cut_by_masks(name, text, parts) == expected, shift
+            expected = cut(scan_by_automaton, pattern, text, parts)
+            assert cut_by_masks(pattern, text, parts) == expected, shift
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -158,15 +163,56 @@ def test_scan__corpora(shared_data, name, language):
     check(name, data, 8192)
 
 
+@pytest.fixture(scope="module")
+def every_character():
+    """Each code point that text may hold, among others of several kinds."""
+    points = [*range(0xD800), *range(0xE000, 0x110000)]
+    rng = random.Random(5)
+    kinds = ["a", "B", "1", " ", "", "", "中", "!"]
+    return "".join(chr(point) + rng.choice(kinds) for point in points).encode()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scan__every_character(name, every_character):
+    """Truth: the automaton, whose classes come from the Unicode tables by another way."""
+    check(name, every_character, 8192)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "o200k"])
+def test_scan__other_version_of_unicode(name, every_character):
+    """Truth: the automaton; characters new in version 17 are letters there, and not before."""
+    pattern = compile_pattern(name, "17")
+    text = copy_text(every_character)
+    parts = [[0, len(every_character)]]
+    expected = cut(scan_by_automaton, pattern, text, parts)
+    assert cut_by_masks(pattern, text, parts) == expected
+    assert cut_by_masks(compile_pattern(name), text, parts) != expected
+
+
+@pytest.mark.parametrize("version", ["16", "17"])
+def test_class_table__rows_that_are_not_looked_up(version):
+    """Truth: the Unicode tables, of U+5000 to U+8FFF and U+B000 to U+CFFF."""
+    table = load_class_table(version)
+    letter_of_no_case = FLAG_LETTER | FLAG_UPPER | FLAG_LOWER
+    for first, last, flags in (
+        (0x5000, 0x8FFF, letter_of_no_case | FLAG_APART | FLAG_HAN),
+        (0xB000, 0xCFFF, letter_of_no_case),
+    ):
+        for point in range(first, last + 1):
+            a, b, c = chr(point).encode()
+            assert table.rows[table.row_offsets[(a & 0x0F) << 8 | b] + c] == flags
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_scan__plain_python(name):
     """Truth: the compiled kernel; the same pieces where nothing is compiled."""
     data = make_soup(3, 60, ASCII + OTHER)
     text = copy_text(data)
-    scan = SCANS[find_family(compile_pattern(name))]
-    expected = cut(scan, name, text, [[0, len(data)]])
+    pattern = compile_pattern(name)
+    scan = SCANS[find_family(pattern)]
+    expected = cut(scan, pattern, text, [[0, len(data)]])
     with np.errstate(over="ignore"):  # sums carry out of a word, as they are meant to
-        assert cut(scan.py_func, name, text, [[0, len(data)]]) == expected
+        assert cut(scan.py_func, pattern, text, [[0, len(data)]]) == expected
 
 
 @njit
@@ -180,6 +226,21 @@ def test_mask_block__all_alignments(rng):
     text = rng.integers(0, 256, 400).astype(np.uint8)
     for index in range(300):
         assert mask_letters(text, index) == mask_letters.py_func(text, index)
+
+
+@njit
+def mask_halves(text):
+    """Copy 64 bytes to the stack and look at two bits of each. text : uint8. Reads only."""
+    block = memory.make_block()
+    for i in range(64):
+        block[i] = text[i]
+    return memory.mask_bit(block, 0), memory.mask_bit(block, 5), memory.mask_bit(block, 7)
+
+
+def test_mask_bit(rng):
+    """Truth: the plain Python bodies of mask_bit and make_block."""
+    text = rng.integers(0, 256, 64).astype(np.uint8)
+    assert mask_halves(text) == mask_halves.py_func(text)
 
 
 @njit
@@ -215,3 +276,24 @@ def test_mask_trim():
     assert masks.mask_trim(np.uint64(0b1110), 3) == 1
     assert masks.mask_trim(np.uint64(2**64 - 1), 64) == 0
     assert masks.mask_trim(np.uint64(0), 64) == 64
+
+
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64")
+    or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"),
+    reason="looks at machine code of x86-64",
+)
+@pytest.mark.parametrize("family", sorted(set(SCANS) - {AUTOMATON}))
+def test_scan__keeps_masks_out_of_vectors(family, monkeypatch):
+    """Truth: by definition; masks are gathered from vectors, and no word is put into one.
+
+    Without the barrier of mask_block LLVM takes the algebra on masks back into vector registers,
+    word by word (vpinsrq): three times slower.
+    """
+    # Code from the cache cannot be looked at.
+    monkeypatch.setattr(_jit._KernelCache, "load_overload", lambda *arguments: None)
+    kernel = _jit.njit(SCANS[family].py_func)
+    cut(kernel, compile_pattern(family), copy_text("a é".encode()), [[0, 4]])
+    (code,) = kernel.inspect_asm().values()
+    assert code.count("pmovmskb") > 8
+    assert "pinsr" not in code
