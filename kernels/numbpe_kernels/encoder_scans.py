@@ -12,6 +12,7 @@ from numbpe_kernels.encoding import N_DONE
 from numbpe_kernels.scanning import (
     scan_by_automaton,
     scan_cl100k,
+    scan_deepseek,
     scan_gpt2,
     scan_o200k,
 )
@@ -45,6 +46,21 @@ def encoder_scan_cl100k(
     state.progress[N_DONE] = 0
     scanner = encoder_view_scanner(descriptor)
     return scan_cl100k(scanner, state.level_stops, text, parts, state.scan, state.ends)
+
+
+@njit
+def encoder_scan_deepseek(
+    descriptor: NDArray[np.int64], text: NDArray[np.uint8], parts: NDArray[np.int64]
+) -> bool:
+    """Do as scanning.scan_deepseek with the arrays of a descriptor.
+
+    descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive; text, parts : see there
+    Writes ends, scan, level_stops and N_DONE of the state.
+    """
+    state = encoder_view_state(descriptor)
+    state.progress[N_DONE] = 0
+    scanner = encoder_view_scanner(descriptor)
+    return scan_deepseek(scanner, state.level_stops, text, parts, state.scan, state.ends)
 
 
 @njit

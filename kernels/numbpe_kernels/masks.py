@@ -66,11 +66,12 @@ def mask_complete(leads: np.uint64, continuation: np.uint64) -> np.uint64:
 
 @njit
 def mask_find_leads(last_bytes: np.uint64, continuation: np.uint64) -> np.uint64:
-    """Return the first bytes of the characters of up to three bytes that end at ``last_bytes``.
+    """Return the first bytes of the characters that end at ``last_bytes``.
 
     continuation : uint64, bytes that begin no character. Reads nothing.
     """
     if continuation != ZERO:
+        last_bytes = (last_bytes & ~continuation) | ((last_bytes & continuation) >> ONE)
         last_bytes = (last_bytes & ~continuation) | ((last_bytes & continuation) >> ONE)
         last_bytes = (last_bytes & ~continuation) | ((last_bytes & continuation) >> ONE)
     return last_bytes
@@ -133,18 +134,22 @@ def mask_start_numbers(
 
 @njit
 def mask_start_white(
-    white: np.uint64, newline: np.uint64, taken: np.uint64, continuation: np.uint64
+    white: np.uint64,
+    newline: np.uint64,
+    taken: np.uint64,
+    parted: np.uint64,
+    continuation: np.uint64,
 ) -> np.uint64:
     r"""Return starts of pieces in white space as ``\s*[\r\n]+|\s+(?!\S)|\s+`` cuts it.
 
     A run begins a piece, but for newlines that are ``taken`` by the piece before; what follows its
-    last newline begins one; and so does its last character if that is no newline. No run may end
-    with the block. Reads nothing.
+    last newline begins one; and so does its last character if that is no newline, and what follows
+    is not ``parted``. No run may end with the block. Reads nothing.
     """
     blank = white & ~newline
     run = white & ~taken
     starts = run & ~(run << ONE)
-    starts |= mask_find_leads(blank & ~(white >> ONE), continuation)
+    starts |= mask_find_leads(blank & ~((white | parted) >> ONE), continuation)
     behind = blank & ((newline & ~taken) << ONE)
     if behind != ZERO:
         # Not the last newline: blanks lead to another.

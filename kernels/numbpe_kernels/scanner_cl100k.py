@@ -67,7 +67,7 @@ def scanner_cut_cl100k(
         )
         # Newlines directly behind punctuation belong to it.
         tail = mask_extend(masks.newline & (other << ONE | other_before), masks.newline)
-        starts |= numbers | mask_start_white(masks.white, masks.newline, tail, continuation)
+        starts |= numbers | mask_start_white(masks.white, masks.newline, tail, ZERO, continuation)
         starts &= mask_below(n_bytes)
         apostrophes = mask_block(text, block, NO_FOLD, np.uint8(ord("'")), np.uint8(0))
         starts, n_bytes, goes_on = contraction_cut_words(

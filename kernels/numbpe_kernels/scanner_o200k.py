@@ -164,7 +164,7 @@ def scanner_cut_o200k(
             masks.number, masks.continuation, n_bytes, before.number, n_numbers, are_long
         )
         starts |= capitals | numbers
-        starts |= mask_start_white(masks.white, masks.newline, tail, masks.continuation)
+        starts |= mask_start_white(masks.white, masks.newline, tail, ZERO, masks.continuation)
         behind_words = (word << ONE | before.word) & contractions
         starts, n_bytes, goes_on = contraction_join_words(
             text, block, n_bytes, stop, starts, behind_words, both

@@ -8,6 +8,7 @@ from numbpe_kernels.automaton import automaton_run_level, automaton_split
 from numbpe_kernels.characters import CharacterTable, characters_cut
 from numbpe_kernels.scanner import Scanner
 from numbpe_kernels.scanner_cl100k import scanner_cut_cl100k
+from numbpe_kernels.scanner_deepseek import scanner_cut_deepseek
 from numbpe_kernels.scanner_gpt2 import scanner_cut_gpt2
 from numbpe_kernels.scanner_o200k import scanner_cut_o200k
 
@@ -103,6 +104,34 @@ def scan_cl100k(
             n_ends = automaton_run_level(
                 scanner.automaton, 0, text, position, stop, ends_out, n_ends, limit
             )
+        n_pieces = min(2 * n_pieces, MOST_PIECES)
+        scan[N_ENDS] = n_ends
+        scan[POSITION] = ends_out[n_ends - 1]
+    return scan[PART] == parts.shape[0]
+
+
+@njit
+def scan_deepseek(
+    scanner: Scanner,
+    level_stops: NDArray[np.int64],
+    text: NDArray[np.uint8],
+    parts: NDArray[np.int64],
+    scan: NDArray[np.int64],
+    ends_out: NDArray[np.int64],
+) -> bool:
+    """Do as scan_by_automaton, as for what is written, with the pattern of DeepSeek-V3."""
+    scan[N_ENDS] = 0
+    n_pieces = FEWEST_PIECES
+    while scan_seek(parts, scan, ends_out):
+        stop = parts[scan[PART], 1]
+        position = scan[POSITION]
+        n_ends = scanner_cut_deepseek(scanner, text, position, stop, ends_out, scan[N_ENDS])
+        if n_ends > scan[N_ENDS]:
+            n_pieces = FEWEST_PIECES
+            position = ends_out[n_ends - 1]
+        # What masks could not tell, and the last piece of a part.
+        rest = ends_out[n_ends : min(ends_out.shape[0], n_ends + n_pieces)]
+        n_ends += automaton_split(scanner.automaton, level_stops, text, position, stop, rest)
         n_pieces = min(2 * n_pieces, MOST_PIECES)
         scan[N_ENDS] = n_ends
         scan[POSITION] = ends_out[n_ends - 1]

@@ -13,13 +13,22 @@ from numbpe.encoder_state import SHORT_NBYTES, ThreadState
 from numbpe.errors import DataError, shorten_value
 from numbpe.junction_table import Junctions, build_junction_table
 from numbpe.patterns import Pattern
-from numbpe.scanner_tables import AUTOMATON, CL100K, GPT2, O200K, find_family, make_scanner
+from numbpe.scanner_tables import (
+    AUTOMATON,
+    CL100K,
+    DEEPSEEK,
+    GPT2,
+    O200K,
+    find_family,
+    make_scanner,
+)
 from numbpe_kernels import encoding as kernel
 from numbpe_kernels.automaton import automaton_find_cut
 from numbpe_kernels.characters import characters_decode, characters_find_cut
 from numbpe_kernels.encoder_scans import (
     encoder_scan_by_automaton,
     encoder_scan_cl100k,
+    encoder_scan_deepseek,
     encoder_scan_gpt2,
     encoder_scan_o200k,
 )
@@ -215,6 +224,7 @@ class Encoder:
 _SCANS = {
     AUTOMATON: encoder_scan_by_automaton,
     CL100K: encoder_scan_cl100k,
+    DEEPSEEK: encoder_scan_deepseek,
     GPT2: encoder_scan_gpt2,
     O200K: encoder_scan_o200k,
 }

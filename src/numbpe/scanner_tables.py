@@ -35,6 +35,7 @@ from numbpe_kernels.scanner import (
 
 AUTOMATON: Final = "automaton"
 CL100K: Final = "cl100k"
+DEEPSEEK: Final = "deepseek"
 GPT2: Final = "gpt2"
 O200K: Final = "o200k"
 """Families of patterns, each of which has a kernel of its own."""
@@ -51,6 +52,7 @@ FAMILIES: Final = {
     "o200k": (O200K, RULE_CONTRACTIONS | RULE_LONG_NUMBERS | RULE_SLASHES),
     "kimi_k2": (O200K, RULE_CONTRACTIONS | RULE_LONG_NUMBERS | RULE_HAN_APART),
     "tekken": (O200K, RULE_SLASHES),
+    "deepseek_v3": (DEEPSEEK, 0),
 }
 """Family and rules by name of pattern."""
 

@@ -7,7 +7,15 @@ import numpy as np
 from numbpe.chunks import Chunk
 from numbpe.errors import BudgetError
 from numbpe.patterns import Pattern
-from numbpe.scanner_tables import AUTOMATON, CL100K, GPT2, O200K, find_family, make_scanner
+from numbpe.scanner_tables import (
+    AUTOMATON,
+    CL100K,
+    DEEPSEEK,
+    GPT2,
+    O200K,
+    find_family,
+    make_scanner,
+)
 from numbpe.sizes import format_nbytes
 from numbpe.spilling import SpilledRuns
 from numbpe_kernels import counting as kernel
@@ -16,6 +24,7 @@ from numbpe_kernels.scanning import (
     SCAN_SIZE,
     scan_by_automaton,
     scan_cl100k,
+    scan_deepseek,
     scan_gpt2,
     scan_o200k,
 )
@@ -37,7 +46,13 @@ ENDS_PER_CALL = 1 << 13
 
 ROW_NBYTES = 8 * ROW_WIDTH
 
-SCANS = {AUTOMATON: scan_by_automaton, CL100K: scan_cl100k, GPT2: scan_gpt2, O200K: scan_o200k}
+SCANS = {
+    AUTOMATON: scan_by_automaton,
+    CL100K: scan_cl100k,
+    DEEPSEEK: scan_deepseek,
+    GPT2: scan_gpt2,
+    O200K: scan_o200k,
+}
 _BEGINNING = np.array([0, -1, 0], dtype=np.int64)
 """``scan``, and the first of ``progress``, before a chunk is begun: all zeros but for POSITION."""
 
