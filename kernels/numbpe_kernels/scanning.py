@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from numbpe_kernels._jit import njit
 from numbpe_kernels.automaton import automaton_run_level, automaton_split
 from numbpe_kernels.characters import CharacterTable, characters_cut
+from numbpe_kernels.masks import BLOCK_NBYTES
 from numbpe_kernels.scanner import Scanner
 from numbpe_kernels.scanner_cl100k import scanner_cut_cl100k
 from numbpe_kernels.scanner_deepseek import scanner_cut_deepseek
@@ -100,7 +101,7 @@ def scan_cl100k(
             position = ends_out[n_ends - 1]
         # What masks could not tell, and the last piece of a part.
         limit = min(ends_out.shape[0], n_ends + n_pieces)
-        if n_ends < limit:
+        if ends_out.shape[0] - n_ends >= BLOCK_NBYTES:
             n_ends = automaton_run_level(
                 scanner.automaton, 0, text, position, stop, ends_out, n_ends, limit
             )
@@ -131,7 +132,8 @@ def scan_deepseek(
             position = ends_out[n_ends - 1]
         # What masks could not tell, and the last piece of a part.
         rest = ends_out[n_ends : min(ends_out.shape[0], n_ends + n_pieces)]
-        n_ends += automaton_split(scanner.automaton, level_stops, text, position, stop, rest)
+        if ends_out.shape[0] - n_ends >= BLOCK_NBYTES:
+            n_ends += automaton_split(scanner.automaton, level_stops, text, position, stop, rest)
         n_pieces = min(2 * n_pieces, MOST_PIECES)
         scan[N_ENDS] = n_ends
         scan[POSITION] = ends_out[n_ends - 1]
@@ -162,7 +164,7 @@ def scan_gpt2(
             position = ends_out[n_ends - 1]
         # What masks could not tell, and the last piece of a part.
         limit = min(ends_out.shape[0], n_ends + n_pieces)
-        if n_ends < limit:
+        if ends_out.shape[0] - n_ends >= BLOCK_NBYTES:
             n_ends = automaton_run_level(
                 scanner.automaton, 0, text, position, stop, ends_out, n_ends, limit
             )
@@ -196,7 +198,7 @@ def scan_o200k(
             position = ends_out[n_ends - 1]
         # What masks could not tell, and the last piece of a part.
         limit = min(ends_out.shape[0], n_ends + n_pieces)
-        if n_ends < limit:
+        if ends_out.shape[0] - n_ends >= BLOCK_NBYTES:
             n_ends = automaton_run_level(
                 scanner.automaton, 0, text, position, stop, ends_out, n_ends, limit
             )
