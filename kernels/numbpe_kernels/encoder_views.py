@@ -81,7 +81,7 @@ def encoder_view_model(d: NDArray[np.int64]) -> EncoderModel:
         d[i + 17],
     )
     tokens = TokenTable(
-        view_i32(d[i + 18], d[i + 19]),
+        view_u64(d[i + 18], d[i + 19]),
         view_u8(d[i + 20], d[i + 21]),
         view_i64(d[i + 22], d[i + 23]),
     )

@@ -28,12 +28,10 @@ REFINE_SIZE = 4
 many ends of words are taken; how many ends the last call wrote."""
 
 LEAST_NBYTES = 16
-LEAST_NBYTES_CJK = 5
-"""Words of fewer bytes stay whole: the second number is for words that begin with a character of
-Chinese or Japanese. Tried on eight languages; those of up to 15 bytes are cheap to look up."""
-
-FIRST_LEAD_CJK = 0xE3
-LAST_LEAD_CJK = 0xE9
+LEAST_NBYTES_OF_THREE = 5
+"""Words of fewer bytes stay whole. The second number is for words that begin with a character of
+three bytes: words of Chinese, Japanese, Korean and Thai recur less often than their parts, however
+short they are. Of other words, those of up to 15 bytes are cheap to look up."""
 
 LEFT_AND_LEAD = 1
 LEFT_ALONE = 2
@@ -305,16 +303,12 @@ def junction_find(table: JunctionTable, text: NDArray[np.uint8], start: int, sto
 
 @njit_inline
 def junction_is_worth_a_look(text: NDArray[np.uint8], start: int, stop: int) -> bool:
-    """Return whether a word is long enough to be cut. text : (>= stop,) uint8; start < stop, int64.
+    """Return whether a word is long enough to be cut.
 
-    Words of Chinese and Japanese recur less often than their parts, however short they are.
-    Reads only.
+    text : (>= stop,) uint8; start < stop, int64. Reads only.
     """
     n_bytes = stop - start
-    if n_bytes >= LEAST_NBYTES:
-        return True
-    lead = text[start]
-    return n_bytes >= LEAST_NBYTES_CJK and lead >= FIRST_LEAD_CJK and lead <= LAST_LEAD_CJK
+    return n_bytes >= LEAST_NBYTES or (n_bytes >= LEAST_NBYTES_OF_THREE and text[start] >= 0xE0)
 
 
 @njit

@@ -15,13 +15,13 @@ from numbpe_kernels.ranks import MergeScratch, MergeTable, merge_rank_pairs, mer
 from numbpe_kernels.token_table import TokenTable, token_table_find
 
 CHARACTERS = 0
-IGNORE_MERGES = 1
+LOOKS_UP_TOKENS = 1
 BYTE_FALLBACK = 2
 UNKNOWN_ID = 3
 FUSE_UNKNOWN = 4
 RULES_SIZE = 5
-"""Places in ``EncoderModel.rules``: 1 for a vocabulary over characters; and the rules of the
-definition, UNKNOWN_ID -1 for none."""
+"""Places in ``EncoderModel.rules``: 1 for a vocabulary over characters; 1 if a word that stands in
+``tokens`` becomes that token; and rules of the definition, UNKNOWN_ID -1 for none."""
 
 
 class EncoderModel(NamedTuple):
@@ -137,7 +137,8 @@ def model_encode_word(
     text : (>= stop + TEXT_PADDING,) uint8; start < stop, int64; scratch : for stop - start bytes
     Returns -1 - position of a byte or character without a token.
     """
-    if model.rules[IGNORE_MERGES] == 1:
+    # A word that is a token, and is made by merging or need not be: most words that come up.
+    if model.rules[LOOKS_UP_TOKENS] == 1:
         token = token_table_find(model.tokens, text, start, stop - start)
         if token >= 0:
             scratch.tokens[0] = np.int32(token)

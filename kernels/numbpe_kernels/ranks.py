@@ -104,8 +104,9 @@ def merge_table_find(table: MergeTable, left: int, right: int) -> int:
 @njit_inline
 def merge_table_get_product(table: MergeTable, rank: int) -> np.int32:
     """Return the token that the merge of a rank makes, anything for NO_RANK. rank : int64; int32."""
-    last = np.int64(table.results.shape[0] - 1)
-    return table.results[rank if rank < last else last]
+    place = np.int64(table.results.shape[0] - 1)
+    place = min(place, rank)
+    return table.results[place]
 
 
 @njit

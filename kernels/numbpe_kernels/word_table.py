@@ -155,6 +155,24 @@ def word_table_probe(
 
 
 @njit_inline
+def word_key(
+    text: NDArray[np.uint8], start: int, length: int
+) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """Return the two numbers of a word's key, and its hash, all uint64.
+
+    text : (n,) uint8 with padding; start, length : int64, length at least 1. Reads only.
+    """
+    if length <= SHORT_NBYTES:
+        size = np.uint64(length)
+        low = load_u64(text, start) & _LOW_MASKS[size]
+        high = load_u64(text, start + 8) & _HIGH_MASKS[size]
+        high |= size << _LENGTH_SHIFT
+        return low, high, word_mix(low, high)
+    mixed = word_hash_long(text, start, length)
+    return mixed, LONG_MARK | np.uint64(length), mixed
+
+
+@njit_inline
 def word_table_hash(
     table: WordTable, text: NDArray[np.uint8], start: int, length: int, i: np.uint64
 ) -> None:
@@ -163,16 +181,7 @@ def word_table_hash(
     text : (n,) uint8 with padding; start, length : int64, length at least 1; i : uint64
     Also asks for the cache line of the row.
     """
-    if length <= SHORT_NBYTES:
-        size = np.uint64(length)
-        low = load_u64(text, start) & _LOW_MASKS[size]
-        high = load_u64(text, start + 8) & _HIGH_MASKS[size]
-        high |= size << _LENGTH_SHIFT
-        mixed = word_mix(low, high)
-    else:
-        mixed = word_hash_long(text, start, length)
-        low = mixed
-        high = LONG_MARK | np.uint64(length)
+    low, high, mixed = word_key(text, start, length)
     table.lows[i] = low
     table.highs[i] = high
     row = (mixed >> table.shift) << _ROW_SHIFT

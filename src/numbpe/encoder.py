@@ -2,13 +2,18 @@
 
 from collections import deque
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from numbpe.arrays import Offsets, TextArray, TokenIds, copy_text
 from numbpe.definition import TokenizerDefinition
-from numbpe.encoder_model import build_encoder_model, may_cut_at_junctions
+from numbpe.encoder_model import (
+    build_encoder_model,
+    look_up_tokens,
+    may_cut_at_junctions,
+)
 from numbpe.encoder_state import SHORT_NBYTES, ThreadState
 from numbpe.errors import DataError, shorten_value
 from numbpe.junction_table import Junctions, build_junction_table
@@ -39,7 +44,11 @@ from numbpe_kernels.encoder_views import (
     encoder_scan_whole_parts,
 )
 from numbpe_kernels.junctions import N_TAKEN
-from numbpe_kernels.model import CHARACTERS
+from numbpe_kernels.model import CHARACTERS, LOOKS_UP_TOKENS
+
+MANY_WORDS: Final = 4096
+"""Distinct words after which they are looked up among the tokens of the vocabulary before they are
+merged: listing those takes as long as merging some tens of thousands."""
 
 
 class Encoder:
@@ -59,6 +68,7 @@ class Encoder:
             self._scan = encoder_scan_at_junctions
         elif self._automaton is not None:
             self._scan = _SCANS[find_family(pattern)]
+        self._looks_up_tokens = bool(self._model.rules[LOOKS_UP_TOKENS])
         self._may_refine = not (self._cuts_at_junctions or definition.rules.alphabet != "bytes")
         self._idle_states: deque[ThreadState] = deque()
 
@@ -162,9 +172,16 @@ class Encoder:
 
     def _borrow_state(self) -> ThreadState:
         try:
-            return self._idle_states.pop()
+            state = self._idle_states.pop()
         except IndexError:
             return ThreadState(self._scanner, self._model)
+        if state.model is not self._model:
+            state.use_model(self._model)
+        elif not self._looks_up_tokens and state.n_cached_words >= MANY_WORDS:
+            self._model = look_up_tokens(self._definition, self._model)
+            self._looks_up_tokens = True
+            state.use_model(self._model)
+        return state
 
     def _return_state(self, state: ThreadState) -> None:
         if state.is_large:

@@ -84,6 +84,21 @@ class ThreadState:
         self.descriptor = describe_arrays((self._scanner, self._model, arrays))
 
     @property
+    def model(self) -> EncoderModel:
+        """The model that the kernels read."""
+        return self._model
+
+    def use_model(self, model: EncoderModel) -> None:
+        """Go on with another model that gives the same ids."""
+        self._model = model
+        self._set_arrays(self.arrays)
+
+    @property
+    def n_cached_words(self) -> int:
+        """How many words the cache holds."""
+        return int(self.arrays.cache.state[N_WORDS])
+
+    @property
     def is_large(self) -> bool:
         """Whether there is room for a word that is longer than what is kept."""
         return len(self.arrays.scratch.tokens) > _KEPT_SCRATCH + kernel.SCRATCH_SLACK

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from numbpe.arrays import copy_text
 from numbpe.definition import TokenizerDefinition
-from numbpe.encoder_state import describe_arrays, make_scratch
+from numbpe.encoder_model import find_unmade
+from numbpe.encoder_state import describe_arrays
 from numbpe.vocabulary import Vocabulary
 from numbpe_kernels.junctions import (
     FILTER_SIZE,
@@ -16,7 +17,7 @@ from numbpe_kernels.junctions import (
     junction_forbid_cuts,
     junction_learn_tokens,
 )
-from numbpe_kernels.model import IGNORE_MERGES, EncoderModel, model_find_unmade
+from numbpe_kernels.model import EncoderModel
 
 _FEWEST_SLOTS: Final = 64
 
@@ -46,7 +47,7 @@ def build_junction_table(
     ids = _list_ids(vocabulary, all_tokens=rules.ignore_merges)
     unmade = np.empty(0, dtype=np.int64)
     if rules.ignore_merges:
-        unmade = _find_unmade(model, contents, offsets, ids)
+        unmade = ids[find_unmade(vocabulary, model, ids)]
     n_special = junction_learn_tokens(_make_table(1), contents, offsets, ids, True)
     table = _make_table(n_special + 2 * len(unmade))
     junction_learn_tokens(table, contents, offsets, ids, False)
@@ -75,20 +76,3 @@ def _list_ids(vocabulary: Vocabulary, *, all_tokens: bool) -> NDArray[np.int64]:
     np.cumsum(vocabulary.contents >= 0x80, out=n_high[1:])
     is_wanted &= np.diff(n_high[vocabulary.offsets]) > 0
     return np.flatnonzero(is_wanted)
-
-
-def _find_unmade(
-    model: EncoderModel,
-    contents: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    ids: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return those of ``ids`` whose bytes do not merge to them."""
-    rules = model.rules.copy()
-    rules[IGNORE_MERGES] = 0
-    longest = int(np.diff(offsets).max(initial=1))
-    unmade = np.zeros(len(ids), dtype=np.uint8)
-    model_find_unmade(
-        model._replace(rules=rules), make_scratch(longest), contents, offsets, ids, unmade
-    )
-    return ids[unmade > 0]

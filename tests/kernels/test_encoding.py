@@ -201,6 +201,34 @@ def test_encode_parts__does_not_depend_on_the_cache(
 
 
 @pytest.mark.parametrize("over_characters", [False, True])
+@pytest.mark.parametrize("by_result", [False, True])
+def test_encode_parts__does_not_depend_on_looking_words_up(
+    monkeypatch: pytest.MonkeyPatch,
+    rng: np.random.Generator,
+    over_characters: bool,
+    by_result: bool,
+) -> None:
+    """Truth: the same encoder before it has met so many words that it looks them up."""
+    monkeypatch.setattr(encoder_module, "MANY_WORDS", 1)
+    rules = ModelRules(
+        alphabet="characters" if over_characters else "bytes",
+        merge_order="result" if by_result else "merge",
+    )
+    n_unmade = 0
+    for _ in range(40):
+        vocab, merges = make_random_model(rng, over_characters=over_characters)
+        encoder = make_encoder(vocab, merges, rules)
+        texts = [*vocab, *(draw_text(rng, int(n), LETTERS) for n in (2, 5, 17, 60))]
+        first = encode(encoder, *texts)
+        encoder._idle_states[0]._empty_cache()
+        encode(encoder, b"ab", b"a")
+        assert encode(encoder, *texts) == first
+        assert encoder._looks_up_tokens
+        n_unmade += sum(ids != [i] for ids, i in zip(first, vocab.values(), strict=False))
+    assert n_unmade > 20
+
+
+@pytest.mark.parametrize("over_characters", [False, True])
 def test_find_cut__changes_no_ids(rng: np.random.Generator, over_characters: bool) -> None:
     """Truth: the ids of the whole text."""
     n_cuts = 0
