@@ -35,7 +35,7 @@ from numbpe_kernels.word_table import WordTable
 
 SCANNER_SIZE = 20
 MODEL_SIZE = 28
-STATE_SIZE = 39
+STATE_SIZE = 45
 DESCRIPTOR_SIZE = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE
 """Numbers of a scanner, a model and a state, which stand in this order."""
 
@@ -124,7 +124,10 @@ def encoder_view_state(d: NDArray[np.int64]) -> EncoderState:
         view_i64(d[i + 31], d[i + 32]),
         view_i64(d[i + 33], d[i + 34]),
         view_i64(d[i + 35], d[i + 36]),
-        view_i64(d[i + 37], d[i + 38]),
+        view_u64(d[i + 37], d[i + 38]),
+        view_i64(d[i + 39], d[i + 40]),
+        view_i64(d[i + 41], d[i + 42]),
+        view_i64(d[i + 43], d[i + 44]),
     )
 
 

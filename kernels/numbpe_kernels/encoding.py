@@ -46,6 +46,9 @@ SCRATCH_IS_SMALL = 2
 NO_TOKEN = 3
 """What ``encode_words`` returns. After CACHE_IS_FULL and SCRATCH_IS_SMALL it is called again."""
 
+BLOCK = 1024
+"""Words that are looked up before the first of them is written out."""
+
 MAX_CACHED_NBYTES = 256
 """Longer words are merged each time they are met."""
 
@@ -57,6 +60,8 @@ ID_SLACK = 3
 
 SCRATCH_SLACK = 8
 """Entries of the arrays of scratch that must be there behind those of a word."""
+
+NO_ROW = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 _MAX_INLINE_IDS = 3
 _PLACE_BITS = np.uint64(40)
@@ -72,6 +77,9 @@ class EncoderState(NamedTuple):
     scratch : MergeScratch, for words of some length
     ends : (k,) int64, where words end, and scan : (SCAN_SIZE,) int64, see scanning
     words : (k,) int64, where parts of words end, and refine : (REFINE_SIZE,) int64, see junctions
+    starts : (BLOCK,) int64 and found : (BLOCK,) uint64, of the words of a block where they begin and
+        their rows, NO_ROW for a word too long for the cache
+    fresh : (BLOCK,) int64, the words of a block that are new
     level_stops : (levels,) int64, see automaton.automaton_split
     progress : (PROGRESS_SIZE,) int64
     """
@@ -83,6 +91,9 @@ class EncoderState(NamedTuple):
     scan: NDArray[np.int64]
     words: NDArray[np.int64]
     refine: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    found: NDArray[np.uint64]
+    fresh: NDArray[np.int64]
     level_stops: NDArray[np.int64]
     progress: NDArray[np.int64]
 
@@ -109,61 +120,137 @@ def encoder_remember(state: EncoderState, row: np.uint64, n_tokens: int) -> None
 
 
 @njit_inline
-def encoder_learn_word(
+def encoder_has_room(state: EncoderState, n_pending: int) -> bool:
+    """Return whether a batch finds room in the cache. Reads only.
+
+    n_pending : int64, bytes of new words whose ids are not there yet
+    """
+    cache = state.cache
+    return (
+        cache.state[N_WORDS] + BATCH <= word_table_capacity(cache)
+        and cache.arena.shape[0] - cache.state[ARENA_END] >= BATCH_NBYTES + 64
+        and state.cached_ids.shape[0] - state.progress[CACHED_IDS_END] - n_pending >= BATCH_NBYTES
+    )
+
+
+@njit_inline
+def encoder_probe_batch(
+    state: EncoderState,
+    text: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    first: int,
+    n_batch: int,
+    n_fresh: int,
+) -> int:
+    """Write the rows of a batch of words that was just hashed; return how many words are fresh, int64.
+
+    text : (n,) uint8 with padding; ends : (>= n_batch,) int64, where the words of the batch end
+    first : int64, the place of the batch in the block; n_batch, n_fresh : int64
+    Enters new words into the cache, without their ids. Writes cache, found and fresh.
+    """
+    rows = state.cache.rows
+    for i in range(n_batch):
+        start = state.starts[first + i]
+        row = word_table_probe(state.cache, text, start, np.uint64(i))
+        if rows[row + HIGH] == _ZERO:
+            if ends[i] - start > MAX_CACHED_NBYTES:
+                row = NO_ROW
+            else:
+                word_table_enter(state.cache, text, start, np.uint64(i), row, _ZERO)
+                state.fresh[n_fresh] = first + i
+                n_fresh += 1
+        state.found[first + i] = row
+    return n_fresh
+
+
+@njit
+def encoder_probe_block(
+    state: EncoderState,
+    text: NDArray[np.uint8],
+    parts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Look up the words of a block; return how many, and how many of them are new, int64.
+
+    text : (n,) uint8 with padding; parts : (p, 3) int64; ends : (k,) int64, those of words that are
+    not done; at most BLOCK of them are looked up, and fewer where the cache has no room
+    Writes cache, starts, found and fresh. About one cache miss a word that is not common.
+    """
+    limit = min(BLOCK, ends.shape[0])
+    part, place = state.progress[PART], state.progress[POSITION]
+    n_words = n_fresh = n_pending = 0
+    while n_words < limit and encoder_has_room(state, n_pending):
+        n_batch = min(BATCH, limit - n_words)
+        # Ask for the rows of all words of the batch before the first is needed.
+        for i in range(n_batch):
+            while place >= parts[part, 1]:
+                part += 1
+                place = parts[part, 0]
+            end = ends[n_words + i]
+            state.starts[n_words + i] = place
+            word_table_hash(state.cache, text, place, end - place, np.uint64(i))
+            place = end
+        n_before = n_fresh
+        batch_ends = ends[n_words : n_words + n_batch]
+        n_fresh = encoder_probe_batch(state, text, batch_ends, n_words, n_batch, n_fresh)
+        for i in range(n_before, n_fresh):
+            word = state.fresh[i]
+            n_pending += ends[word] - state.starts[word]
+        n_words += n_batch
+    return n_words, n_fresh
+
+
+@njit
+def encoder_learn_words(
+    model: EncoderModel,
+    state: EncoderState,
+    text: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    n_fresh: int,
+) -> int:
+    """Merge the new words of a block, and write their ids into their rows; return a status, int64.
+
+    text : (n,) uint8 with padding; ends : (k,) int64, those of the block; n_fresh : int64
+    Writes the cache and scratch. After NO_TOKEN the cache is not to be used any more.
+    """
+    for i in range(n_fresh):
+        word = state.fresh[i]
+        start = state.starts[word]
+        n_tokens = model_encode_word(model, state.scratch, text, start, ends[word])
+        if n_tokens < 0:
+            state.progress[NEEDED] = -1 - n_tokens
+            return NO_TOKEN
+        encoder_remember(state, state.found[word], n_tokens)
+    return DONE
+
+
+@njit
+def encoder_write_long_word(
     model: EncoderModel,
     state: EncoderState,
     text: NDArray[np.uint8],
     start: int,
     stop: int,
-    i: np.uint64,
-    row: np.uint64,
+    ids_out: NDArray[np.uint32],
 ) -> int:
-    """Write the ids of a word that the cache lacks into scratch.tokens; return how many, int64.
+    """Merge a word that is too long for the cache, and write its ids; return a status, int64.
 
-    text : (>= stop + TEXT_PADDING,) uint8; start < stop, int64
-    i, row : uint64, the word's place in its batch and the free row for it
-    Writes scratch, and the cache if the word is not too long. Returns a status, negated, where it
-    cannot go on: -SCRATCH_IS_SMALL or -NO_TOKEN.
+    text : (>= stop + TEXT_PADDING,) uint8; start, stop : int64; ids_out : (m,) uint32, written from
+    N_IDS on. Writes scratch and progress.
     """
     length = stop - start
     if length > state.scratch.tokens.shape[0] - SCRATCH_SLACK:
         state.progress[NEEDED] = length
-        return -SCRATCH_IS_SMALL
+        return SCRATCH_IS_SMALL
     n_tokens = model_encode_word(model, state.scratch, text, start, stop)
     if n_tokens < 0:
         state.progress[NEEDED] = -1 - n_tokens
-        return -NO_TOKEN
-    if length <= MAX_CACHED_NBYTES:
-        word_table_enter(state.cache, text, start, i, row, _ZERO)
-        encoder_remember(state, row, n_tokens)
-    return n_tokens
-
-
-@njit_inline
-def encoder_hash_batch(
-    state: EncoderState,
-    text: NDArray[np.uint8],
-    start: int,
-    stop: int,
-    ends: NDArray[np.int64],
-    n_ends: int,
-) -> int:
-    """Hash words that begin at ``start`` and end at ends[N_DONE] and so on; return how many, int64.
-
-    text : (n,) uint8 with padding; start, stop, n_ends : int64; ends : (>= n_ends,) int64
-    There are BATCH of them at most, up to the one that ends at ``stop``. Writes scratch of the cache,
-    and asks for the rows of all words before the first is needed.
-    """
-    first = state.progress[N_DONE]
-    n_batch = min(BATCH, n_ends - first)
-    place = start
-    for i in range(n_batch):
-        end = ends[first + i]
-        word_table_hash(state.cache, text, place, end - place, np.uint64(i))
-        place = end
-        if end == stop:
-            return np.int64(i + 1)
-    return n_batch
+        return NO_TOKEN
+    n_ids = state.progress[N_IDS]
+    for i in range(n_tokens):
+        ids_out[n_ids + i] = np.uint32(state.scratch.tokens[i])
+    state.progress[N_IDS] = n_ids + n_tokens
+    return DONE
 
 
 @njit_inline
@@ -189,56 +276,78 @@ def encoder_recall(
     return n_ids + n_tokens
 
 
-@njit_inline
-def encoder_encode_batch(
+@njit
+def encoder_finish_parts(
+    state: EncoderState,
+    parts: NDArray[np.int64],
+    ids_out: NDArray[np.uint32],
+    offsets_out: NDArray[np.int64],
+) -> None:
+    """End the part at hand if all its words are done, and begin the next one that has words.
+
+    parts, ids_out, offsets_out : see encode_words. Writes progress, the ids behind parts and offsets.
+    """
+    progress = state.progress
+    while progress[PART] < parts.shape[0]:
+        part = progress[PART]
+        if progress[POSITION] < 0:
+            progress[POSITION] = parts[part, 0]
+        if progress[POSITION] < parts[part, 1]:
+            return
+        if parts[part, 2] >= 0:
+            ids_out[progress[N_IDS]] = np.uint32(parts[part, 2])
+            progress[N_IDS] += 1
+        offsets_out[part + 1] = progress[N_IDS]
+        progress[PART] = part + 1
+        progress[POSITION] = -1
+
+
+@njit
+def encoder_write_block(
     model: EncoderModel,
     state: EncoderState,
     text: NDArray[np.uint8],
+    parts: NDArray[np.int64],
     ends: NDArray[np.int64],
-    n_batch: int,
+    n_words: int,
     ids_out: NDArray[np.uint32],
+    offsets_out: NDArray[np.int64],
 ) -> int:
-    """Write the ids of a batch of words that was just hashed; return a status, int64.
+    """Write the ids of the words of a block whose rows are known; return a status, int64.
 
-    text : (n,) uint8 with padding; ends : (k,) int64, those of the batch from N_DONE on
-    n_batch : int64; ids_out : (m,) uint32, written from N_IDS on
-    Writes state; progress says which words are done, whatever the status.
+    ends : (>= n_words,) int64, those of the block; n_words : int64, at least 1
+    text, parts, ids_out, offsets_out : see encode_words. Writes those and progress.
     """
-    rows, progress = state.cache.rows, state.progress
-    done = progress[N_DONE]
-    place = progress[POSITION]
+    progress = state.progress
+    stop = parts[progress[PART], 1]
+    position = progress[POSITION]
     n_ids = progress[N_IDS]
-    status = DONE
-    for i in range(n_batch):
-        end = ends[done]
-        row = word_table_probe(state.cache, text, place, np.uint64(i))
-        if rows[row + HIGH] == _ZERO:
-            n_tokens = encoder_learn_word(model, state, text, place, end, np.uint64(i), row)
-            if n_tokens < 0:
-                status = -n_tokens
-                break
-            for j in range(n_tokens):
-                ids_out[n_ids + j] = np.uint32(state.scratch.tokens[j])
-            n_ids += n_tokens
-        else:
+    for word in range(n_words):
+        row = state.found[word]
+        if row != NO_ROW:
             n_ids = encoder_recall(state, row, ids_out, n_ids)
-        place = end
-        done += 1
-    progress[N_DONE] = done
-    progress[POSITION] = place
+        else:
+            progress[N_IDS] = n_ids
+            start = state.starts[word]
+            status = encoder_write_long_word(model, state, text, start, ends[word], ids_out)
+            if status != DONE:
+                progress[N_DONE] += word
+                progress[POSITION] = start
+                return status
+            n_ids = progress[N_IDS]
+        position = ends[word]
+        if position == stop:
+            progress[POSITION] = stop
+            progress[N_IDS] = n_ids
+            encoder_finish_parts(state, parts, ids_out, offsets_out)
+            n_ids = progress[N_IDS]
+            position = progress[POSITION]
+            if progress[PART] < parts.shape[0]:
+                stop = parts[progress[PART], 1]
+    progress[N_DONE] += n_words
     progress[N_IDS] = n_ids
-    return status
-
-
-@njit_inline
-def encoder_cache_is_full(state: EncoderState) -> bool:
-    """Return whether a batch might not find room in the cache. Reads only."""
-    cache = state.cache
-    return (
-        cache.state[N_WORDS] + BATCH > word_table_capacity(cache)
-        or cache.arena.shape[0] - cache.state[ARENA_END] < BATCH_NBYTES + 64
-        or state.cached_ids.shape[0] - state.progress[CACHED_IDS_END] < BATCH_NBYTES
-    )
+    progress[POSITION] = position
+    return DONE
 
 
 @njit
@@ -261,28 +370,21 @@ def encode_words(
     offsets_out : (p + 1,) int64; entry i + 1 is the number of ids when part i is done
     Writes state, ids_out and offsets_out. progress: PART 0, POSITION -1, N_IDS 0 before the first
     call, and N_DONE 0 before each that has other ends; CACHED_IDS_END is that of the cache.
-    Cost: about one cache miss a word that is not common, and merging what is new.
+
+    A block of words is looked up, then what is new in it is merged, then its ids are written: each
+    loop is short, and none waits for what another one decides.
     """
-    progress = state.progress
-    while progress[PART] < parts.shape[0]:
-        part = progress[PART]
-        stop = parts[part, 1]
-        if progress[POSITION] < 0:
-            progress[POSITION] = parts[part, 0]
-        while progress[POSITION] < stop:
-            if progress[N_DONE] == n_ends:
-                return DONE
-            if encoder_cache_is_full(state):
-                return CACHE_IS_FULL
-            start = progress[POSITION]
-            n_batch = encoder_hash_batch(state, text, start, stop, ends, n_ends)
-            status = encoder_encode_batch(model, state, text, ends, n_batch, ids_out)
-            if status != DONE:
-                return status
-        if parts[part, 2] >= 0:
-            ids_out[progress[N_IDS]] = np.uint32(parts[part, 2])
-            progress[N_IDS] += 1
-        offsets_out[part + 1] = progress[N_IDS]
-        progress[PART] = part + 1
-        progress[POSITION] = -1
+    encoder_finish_parts(state, parts, ids_out, offsets_out)
+    while state.progress[N_DONE] < n_ends:
+        rest = ends[state.progress[N_DONE] : n_ends]
+        n_words, n_fresh = encoder_probe_block(state, text, parts, rest)
+        if n_words == 0:
+            return CACHE_IS_FULL
+        status = encoder_learn_words(model, state, text, rest, n_fresh)
+        if status == DONE:
+            status = encoder_write_block(
+                model, state, text, parts, rest, n_words, ids_out, offsets_out
+            )
+        if status != DONE:
+            return status
     return DONE

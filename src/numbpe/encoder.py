@@ -161,6 +161,8 @@ class Encoder:
             state.descriptor, is_refined, text, parts, ids, offsets
         ):
             if status == kernel.NO_TOKEN:
+                # Words that were entered with this one have no ids.
+                state.empty_cache()
                 raise self._describe_missing_token(text, state.needed, parts)
             state.make_room(status)
 

@@ -12,7 +12,7 @@ from numbpe_kernels.junctions import REFINE_SIZE
 from numbpe_kernels.model import EncoderModel
 from numbpe_kernels.ranks import MergeScratch
 from numbpe_kernels.scanner import Scanner
-from numbpe_kernels.scanning import SCAN_SIZE
+from numbpe_kernels.scanning import POSITION, SCAN_SIZE
 from numbpe_kernels.word_table import (
     ARENA_END,
     BATCH,
@@ -36,11 +36,6 @@ two calls of kernels, some 3 microseconds, are a hundredth of the time."""
 SHORT_NBYTES: Final = 1 << 16
 """Longest text that is encoded in the arrays that a thread keeps."""
 
-_BEGINNING: Final = np.array([0, -1, 0, 0], dtype=np.int64)
-_SCAN_BEGINNING: Final = np.array([0, -1, 0], dtype=np.int64)
-_REFINE_BEGINNING: Final = np.array([0, -1, 0, 0], dtype=np.int64)
-"""The first of ``progress``, ``scan`` and ``refine`` before a text is begun: zeros but for POSITION."""
-
 _KEPT_SCRATCH: Final = 1 << 12
 """Length of the longest word for which room is kept between texts."""
 
@@ -57,7 +52,15 @@ class ThreadState:
         self._max_cache_nbytes = max_cache_nbytes or MAX_CACHE_NBYTES
         self._scanner = scanner
         self._model = model
-        self._set_arrays(self._make_arrays(len(scanner.automaton.start_rows)))
+        # Where a text is begun lies together, so that one assignment begins it.
+        n_levels = len(scanner.automaton.start_rows)
+        cursors = np.zeros(SCAN_SIZE + REFINE_SIZE + n_levels + kernel.PROGRESS_SIZE, np.int64)
+        self._set_arrays(self._make_arrays(cursors))
+        self.arrays.scan[POSITION] = self.arrays.refine[POSITION] = -1
+        self.arrays.progress[kernel.POSITION] = -1
+        self.arrays.level_stops[:] = -1
+        self._beginning = cursors[: kernel.CACHED_IDS_END - kernel.PROGRESS_SIZE].copy()
+        self._cursors = cursors[: len(self._beginning)]
         self.text = allocate_text(SHORT_NBYTES)
         self.text_view = memoryview(self.text.data)
         self.part = np.array([[0, 0, -1]], dtype=np.int64)
@@ -65,17 +68,20 @@ class ThreadState:
         self.offsets = np.zeros(2, dtype=np.int64)
 
     @staticmethod
-    def _make_arrays(n_levels: int) -> kernel.EncoderState:
+    def _make_arrays(cursors: NDArray[np.int64]) -> kernel.EncoderState:
         return kernel.EncoderState(
             cache=make_word_table(FIRST_SLOTS, _FIRST_ARENA_NBYTES),
             cached_ids=np.empty(_FIRST_CACHED_IDS, dtype=np.uint32),
             scratch=make_scratch(_KEPT_SCRATCH),
             ends=np.empty(_ENDS_A_CALL, dtype=np.int64),
-            scan=np.zeros(SCAN_SIZE, dtype=np.int64),
+            scan=cursors[:SCAN_SIZE],
             words=np.empty(_ENDS_A_CALL, dtype=np.int64),
-            refine=np.zeros(REFINE_SIZE, dtype=np.int64),
-            level_stops=np.full(n_levels, -1, dtype=np.int64),
-            progress=np.zeros(kernel.PROGRESS_SIZE, dtype=np.int64),
+            refine=cursors[SCAN_SIZE : SCAN_SIZE + REFINE_SIZE],
+            starts=np.empty(kernel.BLOCK, dtype=np.int64),
+            found=np.empty(kernel.BLOCK, dtype=np.uint64),
+            fresh=np.empty(kernel.BLOCK, dtype=np.int64),
+            level_stops=cursors[SCAN_SIZE + REFINE_SIZE : -kernel.PROGRESS_SIZE],
+            progress=cursors[-kernel.PROGRESS_SIZE :],
         )
 
     def _set_arrays(self, arrays: kernel.EncoderState) -> None:
@@ -116,10 +122,7 @@ class ThreadState:
 
     def begin(self) -> None:
         """Make ready for another text; what the cache holds stays."""
-        self.arrays.progress[: kernel.CACHED_IDS_END] = _BEGINNING
-        self.arrays.scan[:] = _SCAN_BEGINNING
-        self.arrays.refine[:] = _REFINE_BEGINNING
-        self.arrays.level_stops.fill(-1)
+        self._cursors[:] = self._beginning
 
     def make_room(self, status: int) -> None:
         """Do what the kernel returned for: a larger cache or an empty one, or larger scratch."""
@@ -134,7 +137,7 @@ class ThreadState:
         ids_are_full = not rows_are_full and not arena_is_full
         grown += cached_ids.nbytes if ids_are_full else 0
         if self.cache_nbytes + grown > self._max_cache_nbytes:
-            self._empty_cache()
+            self.empty_cache()
             return
         if rows_are_full:
             larger = make_word_table(2 * len(cache.rows) // ROW_WIDTH, 0)
@@ -148,7 +151,8 @@ class ThreadState:
             cached_ids = np.concatenate([cached_ids, np.zeros_like(cached_ids)])
         self._set_arrays(self.arrays._replace(cache=cache, cached_ids=cached_ids))
 
-    def _empty_cache(self) -> None:
+    def empty_cache(self) -> None:
+        """Forget all words."""
         self.arrays.cache.rows[:] = 0
         self.arrays.cache.state[:] = 0
         self.arrays.progress[kernel.CACHED_IDS_END] = 0

@@ -220,7 +220,7 @@ def test_encode_parts__does_not_depend_on_looking_words_up(
         encoder = make_encoder(vocab, merges, rules)
         texts = [*vocab, *(draw_text(rng, int(n), LETTERS) for n in (2, 5, 17, 60))]
         first = encode(encoder, *texts)
-        encoder._idle_states[0]._empty_cache()
+        encoder._idle_states[0].empty_cache()
         encode(encoder, b"ab", b"a")
         assert encode(encoder, *texts) == first
         assert encoder._looks_up_tokens
@@ -249,6 +249,27 @@ def test_find_cut__changes_no_ids(rng: np.random.Generator, over_characters: boo
             n_cuts += 1
             stop = cut
     assert n_cuts > 100
+
+
+def test_encode_parts__with_gaps_between_them(rng: np.random.Generator) -> None:
+    """Truth: each part encoded by itself; more words than a block, ends of parts anywhere in it."""
+    vocab, merges = make_random_model(rng, over_characters=False)
+    encoder = make_encoder(vocab, merges, ModelRules(), pattern="gpt2")
+    for n_words in (1, 2, 3, 5):
+        texts = [draw_text(rng, int(n), ["a", "b", " "]) for n in rng.integers(0, n_words, 3_000)]
+        stops = np.cumsum([len(text) + 3 for text in texts])
+        parts = np.array(
+            [
+                (stop - len(text) - 3, stop - 3, 7 if stop % 3 else -1)
+                for text, stop in zip(texts, stops.tolist(), strict=True)
+            ],
+            dtype=np.int64,
+        )
+        ids, offsets = encoder.encode_parts(copy_text(b"xyz".join([*texts, b""])), parts)
+        found = [ids[a:b].tolist() for a, b in itertools.pairwise(offsets.tolist())]
+        behind = [[7] if stop % 3 else [] for stop in stops.tolist()]
+        alone = [encoder.encode_text(text).tolist() for text in texts]
+        assert found == [a + b for a, b in zip(alone, behind, strict=True)]
 
 
 def test_encode_parts__without_a_token_names_the_place() -> None:
