@@ -76,3 +76,23 @@ def test_change__says_that_nothing_changes() -> None:
     assert TextChanger(()).change(copy_text(b"a"), np.array([[0, 1, -1]]), [0]) is None
     no_parts = np.empty((0, 3), dtype=np.int64)
     assert changer.change(copy_text(b""), no_parts, []) is None
+
+
+@pytest.mark.parametrize("steps", STEPS, ids=repr)
+@pytest.mark.parametrize("n_letters", [1, 3000])
+def test_change_text__equals_apply_steps(
+    steps: tuple[TextStep, ...], n_letters: int, rng: np.random.Generator
+) -> None:
+    """Truth: apply_steps, for short texts and for long ones, which other code may change."""
+    changer = TextChanger(steps)
+    for share in (0.0, 0.01, 1.0):
+        choices = np.where(rng.random(n_letters) < share, rng.integers(9, len(LETTERS)), 0)
+        text = "b" + "".join(LETTERS[i] for i in choices)
+        expected = apply_steps(steps, text).encode()
+        assert changer.change_text(text.encode()) == expected
+        # The second of two parts, the first of which is empty.
+        parts = np.array([[0, 0, 1], [0, len(text.encode()), 2]])
+        array = copy_text(text.encode())
+        result, changed = changer.change(array, parts.copy(), [1]) or (array, parts)
+        assert result[changed[1, 0] : changed[1, 1]].tobytes() == expected
+        assert changed[:, 2].tolist() == [1, 2]

@@ -4,12 +4,15 @@ Numba compiles a kernel anew for every other dtype, layout and writeability, so 
 handed to one is made here or has exactly the type named here.
 """
 
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels.constants import TEXT_PADDING
+
+_PADDING: Final = bytes(TEXT_PADDING)
 
 TextArray: TypeAlias = NDArray[np.uint8]
 """Bytes of text, readable ``TEXT_PADDING`` bytes past the last stop."""
@@ -40,6 +43,11 @@ def copy_text(data: bytes | bytearray | memoryview) -> TextArray:
     text = allocate_text(len(data))
     text[: len(data)] = np.frombuffer(data, dtype=np.uint8)
     return text
+
+
+def join_texts(contents: Sequence[bytes]) -> TextArray:
+    """Return texts, one after another, as a writeable array with its padding; one copy."""
+    return np.frombuffer(bytearray().join([*contents, _PADDING]), dtype=np.uint8)
 
 
 def join_byte_strings(items: list[bytes]) -> tuple[TextArray, Offsets]:

@@ -40,14 +40,18 @@ def _load_arrays() -> dict[str, NDArray[Any]]:
         return {name: arrays[name] for name in arrays.files}
 
 
+def load_unassigned() -> CodePointSet:
+    """Return the code points that came after Unicode 9.0, or never."""
+    return CodePointSet(_load_arrays()["unassigned_9"])
+
+
 @functools.cache
 def find_inert() -> frozenset[str]:
     """Return the characters that the running Python would normalize, and ``tokenizers`` does not."""
-    arrays = _load_arrays()
-    later = CodePointSet(arrays["unassigned_9"])
+    later = load_unassigned()
     known_version = int(unicodedata.unidata_version.partition(".")[0])
     if known_version <= LOWERCASE_VERSION:
-        later = later - CodePointSet(arrays["unassigned_17"])
+        later = later - CodePointSet(_load_arrays()["unassigned_17"])
     inert: set[str] = set()
     for start, stop in later.bounds.reshape(-1, 2).tolist():
         for code_point in range(start, stop):

@@ -26,6 +26,7 @@ from numbpe.definition import (
 )
 from numbpe.errors import PatternError, shorten_value
 from numbpe.normalizer_tables import (
+    find_inert,
     find_members,
     find_odd_lowercase,
     join_code_points,
@@ -44,6 +45,9 @@ WHITE_SPACE: Final = (
     "\u2028\u2029\u202f\u205f\u3000"
 )
 """The characters with the property White_Space, which no version of Unicode since 6.3 has changed."""
+
+_FEW_CHARACTERS: Final = 64
+"""So many are quicker looked up one by one than all by NumPy."""
 
 
 def apply_steps(steps: Sequence[TextStep], text: str, *, is_first: bool = True) -> str:
@@ -85,7 +89,7 @@ def _may_step_change(step: TextStep, text: str) -> bool:
 def _apply_step(step: TextStep, text: str, is_first: bool) -> str:
     match step:
         case Normalization(form):
-            return text if text.isascii() else _normalize(form, text)
+            return text if text.isascii() else normalize_text(form, text)
         case Lowercase():
             return text.lower() if text.isascii() else _lower(text)
         case StripAccents():
@@ -110,12 +114,14 @@ def find_prefix(step: Prepend, text: str, is_first: bool) -> str:
     return step.content
 
 
-def _normalize(form: NormalizationForm, text: str) -> str:
-    """Return ``text`` in a normalization form; inert characters part it."""
+def normalize_text(form: NormalizationForm, text: str) -> str:
+    """Return ``text`` in a normalization form, the same object if it is; inert characters part it."""
     normalized = unicodedata.normalize(form, text)
     if normalized == text:
         # Every part of normalized text is normalized, so parting it would change nothing.
         return text
+    if len(text) < _FEW_CHARACTERS and find_inert().isdisjoint(text):
+        return normalized
     parts: list[str] = []
     start = 0
     for position in find_members(text, load_inert()).tolist():

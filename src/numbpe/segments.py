@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from numbpe.added_tokens import AddedTokenMatcher, SpecialPolicy
 from numbpe.alignments import apply_steps_aligned
-from numbpe.arrays import Offsets, TextArray
+from numbpe.arrays import Offsets, TextArray, join_texts
 from numbpe.definition import Prepend, TextStep, TokenizerDefinition
 from numbpe.errors import ArgumentError, shorten_value
-from numbpe.normalizers import apply_steps, may_change
-from numbpe.text_changes import TextChanger, join_texts, leave_ascii
+from numbpe.normalizers import may_change
+from numbpe.text_changes import TextChanger, leave_ascii
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +56,11 @@ class Segmenter:
             return None
         if not self._changes_text or (self._leaves_ascii and content.isascii()):
             return content
-        text = content.decode("utf-8", "surrogateescape")
-        changed_text = apply_steps(self._normalizer, text)
-        changed = changed_text.encode("utf-8", "surrogateescape")
+        changed = self._normalizer_changer.change_text(content)
         is_moved = self._moves_starts and changed != content
         if is_moved or self.matcher.may_find_normalized(changed, special):
             return None
-        if self._preparation:
-            changed_text = apply_steps(self._preparation, changed_text)
-            changed = changed_text.encode("utf-8", "surrogateescape")
-        return changed
+        return self._preparation_changer.change_text(changed) if self._preparation else changed
 
     def prepare(self, texts: Sequence[str | bytes], special: SpecialPolicy) -> PreparedText:
         """Return the parts of ``texts``.

@@ -6,23 +6,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe.arrays import TextArray
+from numbpe.arrays import TextArray, join_texts
 from numbpe.definition import Lowercase, Normalization, Prepend, Replace, StripAccents, TextStep
+from numbpe.nfc_changes import MIN_NBYTES, Composer
 from numbpe.normalizers import apply_steps, find_prefix
-from numbpe_kernels.constants import TEXT_PADDING
-
-_PADDING: Final = bytes(TEXT_PADDING)
 
 _SEPARATORS: Final = tuple(map(chr, (*range(9), *range(14, 32))))
 """ASCII characters that are no white space. No Unicode normalization joins one with another
 character, makes one, or moves a mark over one, and none has an upper case."""
 
 _ASCII_NEUTRAL: Final = (Normalization, StripAccents)
-
-
-def join_texts(contents: Sequence[bytes]) -> TextArray:
-    """Return texts, one after another, as a writeable array with its padding; one copy."""
-    return np.frombuffer(bytearray().join([*contents, _PADDING]), dtype=np.uint8)
 
 
 def leave_ascii(steps: Sequence[TextStep]) -> bool:
@@ -39,12 +32,20 @@ class TextChanger:
     def __init__(self, steps: Sequence[TextStep]) -> None:
         self._steps = tuple(steps)
         self._leaves_ascii = leave_ascii(steps)
+        self._composer = Composer() if self._steps == (Normalization("NFC"),) else None
         known = "".join(
             step.pattern + step.content if isinstance(step, Replace) else step.content
             for step in steps
             if isinstance(step, (Replace, Prepend))
         )
         self._separators = [separator for separator in _SEPARATORS if separator not in known]
+
+    def change_text(self, content: bytes) -> bytes:
+        """Return one whole text changed by the steps."""
+        if self._composer is not None:
+            return self._composer.change_text(content)
+        changed = apply_steps(self._steps, content.decode("utf-8", "surrogateescape"))
+        return changed.encode("utf-8", "surrogateescape")
 
     def change(
         self, text: TextArray, parts: NDArray[np.int64], heads: Sequence[int]
@@ -58,8 +59,10 @@ class TextChanger:
         """
         if not len(parts) or not self._steps:
             return None
-        start = int(parts[0, 0])
-        data = text[start : int(parts[-1, 1])].tobytes()
+        start, stop = int(parts[0, 0]), int(parts[-1, 1])
+        if self._composer is not None and stop - start >= MIN_NBYTES:
+            return self._composer.change_parts(text, parts)
+        data = text[start:stop].tobytes()
         if self._leaves_ascii and data.isascii():
             return None
         contents = [data]
