@@ -148,9 +148,9 @@ def encoder_probe_batch(
     first : int64, the place of the batch in the block; n_batch, n_fresh : int64
     Enters new words into the cache, without their ids. Writes cache, found and fresh.
     """
-    rows = state.cache.rows
+    rows, starts, found = state.cache.rows, state.starts, state.found
     for i in range(n_batch):
-        start = state.starts[first + i]
+        start = starts[first + i]
         row = word_table_probe(state.cache, text, start, np.uint64(i))
         if rows[row + HIGH] == _ZERO:
             if ends[i] - start > MAX_CACHED_NBYTES:
@@ -159,7 +159,7 @@ def encoder_probe_batch(
                 word_table_enter(state.cache, text, start, np.uint64(i), row, _ZERO)
                 state.fresh[n_fresh] = first + i
                 n_fresh += 1
-        state.found[first + i] = row
+        found[first + i] = row
     return n_fresh
 
 
@@ -178,16 +178,19 @@ def encoder_probe_block(
     """
     limit = min(BLOCK, ends.shape[0])
     part, place = state.progress[PART], state.progress[POSITION]
+    stop = parts[part, 1]
+    starts = state.starts
     n_words = n_fresh = n_pending = 0
     while n_words < limit and encoder_has_room(state, n_pending):
         n_batch = min(BATCH, limit - n_words)
         # Ask for the rows of all words of the batch before the first is needed.
         for i in range(n_batch):
-            while place >= parts[part, 1]:
+            while place >= stop:
                 part += 1
                 place = parts[part, 0]
+                stop = parts[part, 1]
             end = ends[n_words + i]
-            state.starts[n_words + i] = place
+            starts[n_words + i] = place
             word_table_hash(state.cache, text, place, end - place, np.uint64(i))
             place = end
         n_before = n_fresh
@@ -322,8 +325,9 @@ def encoder_write_block(
     stop = parts[progress[PART], 1]
     position = progress[POSITION]
     n_ids = progress[N_IDS]
+    found = state.found
     for word in range(n_words):
-        row = state.found[word]
+        row = found[word]
         if row != NO_ROW:
             n_ids = encoder_recall(state, row, ids_out, n_ids)
         else:
