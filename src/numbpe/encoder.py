@@ -46,9 +46,9 @@ from numbpe_kernels.encoder_views import (
 from numbpe_kernels.junctions import N_TAKEN
 from numbpe_kernels.model import CHARACTERS, LOOKS_UP_TOKENS
 
-MANY_WORDS: Final = 4096
-"""Distinct words after which they are looked up among the tokens of the vocabulary before they are
-merged: listing those takes as long as merging some tens of thousands."""
+MUCH_NBYTES: Final = 1 << 16
+"""Bytes of text after which words are looked up among the tokens of the vocabulary before they are
+merged: listing those takes as long as encoding some megabytes."""
 
 
 class Encoder:
@@ -99,6 +99,7 @@ class Encoder:
         state = self._borrow_state()
         try:
             # Arrays that are there already: making new ones takes as long as encoding does.
+            state.n_encoded_nbytes += n_bytes
             state.text_view[:n_bytes] = content
             state.part[0, 1] = n_bytes
             state.begin()
@@ -115,6 +116,7 @@ class Encoder:
         offsets = np.zeros(n_parts + 1, dtype=np.int64)
         state = self._borrow_state()
         try:
+            state.n_encoded_nbytes += n_bytes
             state.begin()
             may_refine = self._may_refine and text.max(initial=0) >= 0x80
             self._run(state, text, parts, ids, offsets, may_refine)
@@ -179,7 +181,7 @@ class Encoder:
             return ThreadState(self._scanner, self._model)
         if state.model is not self._model:
             state.use_model(self._model)
-        elif not self._looks_up_tokens and state.n_cached_words >= MANY_WORDS:
+        elif not self._looks_up_tokens and state.n_encoded_nbytes >= MUCH_NBYTES:
             self._model = look_up_tokens(self._definition, self._model)
             self._looks_up_tokens = True
             state.use_model(self._model)

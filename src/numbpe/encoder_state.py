@@ -26,7 +26,9 @@ from numbpe_kernels.word_table import (
 MAX_CACHE_NBYTES: Final = 64 << 20
 """Most bytes of a cache; it is emptied when it would grow beyond."""
 
-FIRST_SLOTS: Final = 1 << 14
+FIRST_SLOTS: Final = 1 << 16
+"""Rows of a cache at first, 2 MB: the words of some megabytes of English."""
+
 _FIRST_ARENA_NBYTES: Final = 4 * kernel.BATCH_NBYTES
 _FIRST_CACHED_IDS: Final = 4 * kernel.BATCH_NBYTES
 _ENDS_A_CALL: Final = 1 << 13
@@ -52,6 +54,7 @@ class ThreadState:
         self._max_cache_nbytes = max_cache_nbytes or MAX_CACHE_NBYTES
         self._scanner = scanner
         self._model = model
+        self.n_encoded_nbytes = 0
         # Where a text is begun lies together, so that one assignment begins it.
         n_levels = len(scanner.automaton.start_rows)
         cursors = np.zeros(SCAN_SIZE + REFINE_SIZE + n_levels + kernel.PROGRESS_SIZE, np.int64)
@@ -98,11 +101,6 @@ class ThreadState:
         """Go on with another model that gives the same ids."""
         self._model = model
         self._set_arrays(self.arrays)
-
-    @property
-    def n_cached_words(self) -> int:
-        """How many words the cache holds."""
-        return int(self.arrays.cache.state[N_WORDS])
 
     @property
     def is_large(self) -> bool:

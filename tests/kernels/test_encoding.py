@@ -189,6 +189,7 @@ def test_encode_parts__does_not_depend_on_the_cache(
     lengths = rng.integers(1, 40, size=40_000)
     words = [draw_text(rng, int(n), ["a", "b", "\u00e9"]) for n in lengths]
     text = b" ".join(words)
+    monkeypatch.setattr(encoder_state, "FIRST_SLOTS", 1 << 14)
     roomy = make_encoder(vocab, merges, ModelRules(), pattern="gpt2")
     expected = encode(roomy, text)
     assert len(roomy._idle_states[0].arrays.cache.rows) > 4 * encoder_state.FIRST_SLOTS
@@ -209,7 +210,7 @@ def test_encode_parts__does_not_depend_on_looking_words_up(
     by_result: bool,
 ) -> None:
     """Truth: the same encoder before it has met so many words that it looks them up."""
-    monkeypatch.setattr(encoder_module, "MANY_WORDS", 1)
+    monkeypatch.setattr(encoder_module, "MUCH_NBYTES", 1)
     rules = ModelRules(
         alphabet="characters" if over_characters else "bytes",
         merge_order="result" if by_result else "merge",
