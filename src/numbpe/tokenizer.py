@@ -76,19 +76,21 @@ class Tokenizer:
         pattern: the compiled pattern of its vocabulary, where it is at hand.
         """
         tokenizer = cls.__new__(cls)
-        vocabulary = definition.vocabulary
-        source = vocabulary.pattern_name or vocabulary.pattern_sources
-        if pattern is None and source:
-            pattern = _compile(source)
         tokenizer._set_parts(definition, pattern)
         return tokenizer
 
     def _set_parts(self, definition: TokenizerDefinition, pattern: "Pattern | None") -> None:
         self._definition = definition
         self._vocabulary = definition.vocabulary
-        self._pattern = pattern
+        if pattern is not None:
+            self._pattern = pattern
 
     # Made when first needed: a training run that only saves its result compiles no encoder.
+
+    @cached_property
+    def _pattern(self) -> "Pattern | None":
+        source = self._vocabulary.pattern_name or self._vocabulary.pattern_sources
+        return _compile(source) if source else None
 
     @cached_property
     def _segmenter(self) -> Segmenter:
