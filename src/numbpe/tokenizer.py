@@ -19,9 +19,13 @@ from numbpe.vocabulary import PatternLike, PatternSource, Vocabulary
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from numbpe.adapters.hf_tokenizer import HfTokenizer
+    from numbpe.adapters.tiktoken_encoding import TiktokenEncoding
     from numbpe.batches import TokenBatch
     from numbpe.decoder import Decoder
     from numbpe.patterns import Pattern
+    from numbpe.shard_report import EncodingReport
+    from numbpe.sources import Source
     from numbpe.stream_decoder import StreamDecoder
 
 
@@ -304,8 +308,14 @@ class Tokenizer:
         check_policy(special)
         return encode_with_offsets(self, text, special, add_special_tokens)
 
-    def encode_files(self, source: Any, output: FilePath, **options: Any) -> Any:
-        """Write the ids of texts larger than memory to files; see :func:`numbpe.shards.encode_files`."""
+    def encode_files(self, source: "Source", output: FilePath, **options: Any) -> "EncodingReport":
+        """Write the ids of texts larger than memory to files; return how many, and what was written.
+
+        source: paths, globs or iterables of texts, as :func:`numbpe.train` takes them.
+        output: NAME.bin, NAME.npy, NAME.parquet or NAME.arrow.
+        options: separator, shards, dtype, threads, memory, resume and so on: those of
+            :func:`numbpe.shards.encode_files`, which says what is raised.
+        """
         from numbpe.shards import encode_files
 
         return encode_files(self, source, output, **options)
@@ -353,13 +363,13 @@ class Tokenizer:
 
     # At home elsewhere
 
-    def as_tiktoken(self, name: str = "numbpe") -> Any:
+    def as_tiktoken(self, name: str = "numbpe") -> "TiktokenEncoding":
         """Return an object with the methods of ``tiktoken.Encoding``; see its class."""
         from numbpe.adapters.tiktoken_encoding import TiktokenEncoding
 
         return TiktokenEncoding(self, name)
 
-    def as_hf(self) -> Any:
+    def as_hf(self) -> "HfTokenizer":
         """Return an object with the methods of ``tokenizers.Tokenizer``; see its class."""
         from numbpe.adapters.hf_tokenizer import HfTokenizer
 
