@@ -17,6 +17,7 @@ SCRIPT_FILES = sorted((ROOT / "scripts").glob("*.py"))
 # What the console command is made of: nothing else may import these.
 COMMAND_LINE = {
     "numbpe.cli",
+    "numbpe.audit_command",
     "numbpe.train_command",
     "numbpe.train_checks",
     "numbpe.command_options",

@@ -23,6 +23,7 @@ from typing import Any, NoReturn, Protocol
 
 import numbpe
 from numbpe import (
+    audit_command,
     convert_command,
     decode_command,
     encode_command,
@@ -114,6 +115,7 @@ def make_parser() -> argparse.ArgumentParser:
         encode_command,
         decode_command,
         inspect_command,
+        audit_command,
         convert_command,
     ):
         command.add_parser(commands)
