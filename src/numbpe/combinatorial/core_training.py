@@ -44,7 +44,8 @@ class CharacterWords(NamedTuple):
         offsets = np.zeros(len(strings) + 1, dtype=np.int64)
         np.cumsum([len(string) for string in strings], out=offsets[1:])
         encoded = "".join(strings).encode("utf-32-le")
-        return cls(np.frombuffer(bytearray(encoded), dtype=np.int32), offsets, counts, positions)
+        # Copied: what is read from a buffer may be read-only or not aligned, other types to kernels.
+        return cls(np.frombuffer(encoded, dtype=np.int32).copy(), offsets, counts, positions)
 
 
 class TrainedCore(NamedTuple):

@@ -189,67 +189,75 @@ def count_units(
     The result depends on the text, the pattern and the special tokens alone. Raises DataError for
     text that cannot be read, BudgetError where the parts do not fit into the budget.
     """
-    compiled = compile_pattern(pattern)
-    automaton = compiled.automaton
-    assert automaton is not None
-    n_read = 0
+    run = _CountingRun(compile_pattern(pattern), takes_apart, threads, budget)
+    with ChunkReader(
+        source,
+        special_tokens=[encode_special_token(name) for name in special_tokens],
+        find_cut=run.find_cut,
+        errors=errors,
+        chunk_nbytes=chunk_nbytes,
+        on_bytes=run.add_bytes,
+    ) as reader:
+        run.read(reader, progress, _limit_table(budget, threads, chunk_nbytes))
+        return call_interruptibly(run.finish)
 
-    def find_cut(text: TextArray, start: int, stop: int) -> int:
-        return automaton_find_cut(automaton, text, start, stop)
 
-    def add_bytes(n_bytes: int) -> None:
-        nonlocal n_read
-        n_read += n_bytes
+class _CountingRun:
+    """One pass over a text: a table for each thread, and those that all share."""
 
-    with (
-        ChunkReader(
-            source,
-            special_tokens=[encode_special_token(name) for name in special_tokens],
-            find_cut=find_cut,
-            errors=errors,
-            chunk_nbytes=chunk_nbytes,
-            on_bytes=add_bytes,
-        ) as reader,
-        progress.reading(reader.source_nbytes) as bar,
-    ):
-        limit = _limit_table(budget, threads, chunk_nbytes)
+    def __init__(
+        self, pattern: Pattern, takes_apart: bool, threads: int, budget: MemoryBudget
+    ) -> None:
+        self._pattern = pattern
+        self._threads = threads
+        self._budget = budget
+        self._parts = PartTables(self._check_growth, takes_apart=takes_apart)
+        self._counters: list[UnitCounter] = []
+        self._n_source_bytes = 0
 
-        def check_growth(n_bytes: int) -> None:
-            budget.require(
-                n_bytes, f"counting {len(parts):,} distinct words and what is beside them"
-            )
+    def find_cut(self, text: TextArray, start: int, stop: int) -> int:
+        """Return the last place inside where a unit ends whatever stands around it."""
+        assert self._pattern.automaton is not None
+        return int(automaton_find_cut(self._pattern.automaton, text, start, stop))
 
-        parts = PartTables(check_growth, takes_apart=takes_apart)
-        counters: list[UnitCounter] = []
+    def add_bytes(self, n_bytes: int) -> None:
+        """Say that ``n_bytes`` more were read."""
+        self._n_source_bytes += n_bytes
 
-        def make_worker() -> Callable[[tuple[Chunk, int]], None]:
-            counter = UnitCounter(compiled, parts, limit)
-            counters.append(counter)
+    def read(self, reader: ChunkReader, progress: Progress, limit: int) -> None:
+        """Count all chunks, in threads whose tables take ``limit`` bytes each."""
+        with progress.reading(reader.source_nbytes) as bar:
 
-            def work(item: tuple[Chunk, int]) -> None:
-                chunk, base = item
-                counter.count_chunk(chunk, base)
-                reader.recycle(chunk)
+            def make_worker() -> Callable[[tuple[Chunk, int]], None]:
+                counter = UnitCounter(self._pattern, self._parts, limit)
+                self._counters.append(counter)
 
-            return work
+                def work(item: tuple[Chunk, int]) -> None:
+                    chunk, base = item
+                    counter.count_chunk(chunk, base)
+                    reader.recycle(chunk)
 
-        def watch() -> Iterator[tuple[Chunk, int]]:
-            base = 0
-            for chunk in reader:
-                bar.update(chunk.n_bytes, len(parts))
-                length = len(chunk.text)
-                yield chunk, base
-                base += length
+                return work
 
-        consume_in_threads(watch(), make_worker, threads)
+            def watch() -> Iterator[tuple[Chunk, int]]:
+                base = 0
+                for chunk in reader:
+                    bar.update(chunk.n_bytes, len(self._parts))
+                    length = len(chunk.text)
+                    yield chunk, base
+                    base += length
 
-        def finish() -> UnitCounts:
-            for counter in counters:
-                counter.flush()
-            counters.clear()
-            return parts.finish(n_read)
+            consume_in_threads(watch(), make_worker, self._threads)
 
-        return call_interruptibly(finish)
+    def finish(self) -> UnitCounts:
+        """Take all units apart, and return the parts."""
+        while self._counters:
+            self._counters.pop().flush()
+        return self._parts.finish(self._n_source_bytes)
+
+    def _check_growth(self, n_bytes: int) -> None:
+        purpose = f"counting {len(self._parts):,} distinct words and what stands beside them"
+        self._budget.require(n_bytes, purpose)
 
 
 def _limit_table(budget: MemoryBudget, threads: int, chunk_nbytes: int) -> int:
