@@ -20,6 +20,8 @@ COMMAND_LINE = {
     "numbpe.audit_command",
     "numbpe.train_command",
     "numbpe.train_checks",
+    "numbpe.train_options",
+    "numbpe.train_plan",
     "numbpe.command_options",
     "numbpe.convert_command",
     "numbpe.decode_command",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import numbpe
-from numbpe import counting, reference, training, word_counter
+from numbpe import counting, reference, training, vocabulary_training, word_counter
 from numbpe.errors import ArgumentError, BudgetError, DataError
 
 SPECIAL = "<|endoftext|>"
@@ -307,7 +307,7 @@ def test_train__one_character():
 def test_train__budget_for_merging(monkeypatch):
     """Truth: by definition; what merging will need is checked before it starts."""
     words = numbpe.WordCounts.from_dict({b"ab": 1})
-    monkeypatch.setattr(training, "estimate_merging_nbytes", lambda *sizes: 1 << 50)
+    monkeypatch.setattr(vocabulary_training, "estimate_merging_nbytes", lambda *sizes: 1 << 50)
     with pytest.raises(BudgetError, match=r"merging 1 distinct words needs about .*--memory"):
         numbpe.train(words, 258, progress=False, memory="4GiB")
 

@@ -31,3 +31,37 @@ def csr_write_cells(
             place += 1
         cells_out[place] = np.int32(-1)
         place += 1
+
+
+@njit
+def csr_write_tokens(
+    tokens: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    order: NDArray[np.int64],
+    lengths: NDArray[np.int32],
+    inside: int,
+    cells_out: NDArray[np.int32],
+    starts_out: NDArray[np.int64],
+) -> None:
+    """Do as csr_write_cells with items of tokens, each of which takes as many cells as it is long.
+
+    tokens : (c,) int32; offsets, order : as in csr_write_cells
+    lengths : (v,) int32, positive, the cells of each token; inside : int64, written to the cells of
+        a token but for its first and its last, which hold the token
+    cells_out, starts_out : as there, total being the sum of the lengths of the tokens. One pass.
+    """
+    cells_out[0] = np.int32(-1)
+    place = 1
+    for i in range(order.shape[0]):
+        item = order[i]
+        starts_out[i] = place
+        for j in range(offsets[item], offsets[item + 1]):
+            token = tokens[j]
+            stop = place + np.int64(lengths[token])
+            cells_out[place] = token
+            for cell in range(place + 1, stop - 1):
+                cells_out[cell] = np.int32(inside)
+            cells_out[stop - 1] = token
+            place = stop
+        cells_out[place] = np.int32(-1)
+        place += 1

@@ -32,12 +32,14 @@ class Chunk:
         place of a special token in the list that the reader was given, ``CUT`` where the document
         goes on, ``END_OF_DOCUMENT`` at the end of a file or an item. Parts and special tokens fill
         the text without a gap.
+    is_file : whether all of it is text of files, rather than items of an iterable.
     """
 
     text: TextArray
     documents: NDArray[np.int64]
     n_bytes: int
     parts: NDArray[np.int64] = field(default_factory=_make_no_parts)
+    is_file: bool = False
 
 
 class OpenChunk:
@@ -58,6 +60,7 @@ class OpenChunk:
         self.searched_stop = 0
         self.parts: list[NDArray[np.int64]] = []
         self.n_bytes = 0
+        self.is_file = False
 
     def begin_document(self) -> None:
         """Let a document begin where the text ends."""
@@ -81,6 +84,7 @@ class OpenChunk:
     def carry_over(self, other: Self, start: int) -> None:
         """Move what stands behind ``start`` to the empty chunk ``other``."""
         other.text[: self.filled - start] = self.text[start : self.filled]
+        other.is_file = self.is_file
         other.filled = self.filled - start
         other.valid_stop = self.valid_stop - start
         other.decided_stop = max(0, self.decided_stop - start)
@@ -98,4 +102,4 @@ class OpenChunk:
         """Return what was found so far as a chunk; the open part is not in it."""
         parts = np.concatenate(self.parts) if self.parts else _make_no_parts()
         documents = np.ascontiguousarray(parts[parts[:, 0] < parts[:, 1], :2])
-        return Chunk(self.text, documents, self.n_bytes, parts)
+        return Chunk(self.text, documents, self.n_bytes, parts, self.is_file)

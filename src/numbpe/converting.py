@@ -19,8 +19,8 @@ from numbpe.loading import load
 from numbpe.sample_texts import SAMPLE_TEXTS
 
 if TYPE_CHECKING:
+    from numbpe.pattern_sources import PatternSource
     from numbpe.tokenizer import Tokenizer
-    from numbpe.vocabulary import PatternSource
 
 _MAX_CHECKED_BYTES = 4_000_000
 """How much of a text file is compared."""

@@ -132,6 +132,11 @@ class ChunkReader(Iterator[Chunk]):
     def _read_chunks(self) -> Generator[Chunk, None, None]:
         # Items come in batches so small that a batch, repaired (3 bytes for 1), fits in a chunk.
         for document in self._source.open(batch_nbytes=min(self._chunk_nbytes // 4, READ_NBYTES)):
+            is_file = isinstance(document, Stream) and document.is_file
+            if is_file != self._open.is_file:
+                if self._open.filled:
+                    yield self._end_chunk(self._open.filled)
+                self._open.is_file = is_file
             if isinstance(document, Batch):
                 yield from self._add_batch(document)
             else:

@@ -46,6 +46,7 @@ def count_words(
     progress: bool | Progress = False,
     unicode_version: str = "16",
     chunk_nbytes: int = CHUNK_NBYTES,
+    cuts_lines: bool = False,
 ) -> WordCounts:
     """Return how often each word occurs in ``source``.
 
@@ -57,6 +58,7 @@ def count_words(
         it go to sorted runs in a temporary folder. By default three quarters of what is free.
     errors : what becomes of bytes that are not UTF-8, as in ``bytes.decode``
     progress : whether to show a bar, where stderr is a terminal
+    cuts_lines : whether each line of a file is a document, as the recipe "hf" has it
 
     The result depends on the text, the pattern and the special tokens alone. Raises DataError for
     text that cannot be read, BudgetError where the words do not fit into the budget.
@@ -68,7 +70,8 @@ def count_words(
     compiled = compile_pattern(pattern, unicode_version)
     names = check_special_tokens(special_tokens)
     bars = progress if isinstance(progress, Progress) else Progress(enabled=progress)
-    run = CountingRun(compiled, names, resolve_threads(threads), open_budget(memory))
+    n_threads, budget = resolve_threads(threads), open_budget(memory)
+    run = CountingRun(compiled, names, n_threads, budget, cuts_lines=cuts_lines)
     return run.count(source, errors=errors, progress=bars, chunk_nbytes=chunk_nbytes)
 
 
@@ -76,12 +79,19 @@ class CountingRun:
     """One pass over a corpus: a reader, a table for each thread, and runs on disk if need be."""
 
     def __init__(
-        self, pattern: Pattern, special_tokens: tuple[str, ...], threads: int, budget: MemoryBudget
+        self,
+        pattern: Pattern,
+        special_tokens: tuple[str, ...],
+        threads: int,
+        budget: MemoryBudget,
+        *,
+        cuts_lines: bool = False,
     ) -> None:
         self.pattern = pattern
         self.special_tokens = special_tokens
         self.threads = threads
         self.budget = budget
+        self.cuts_lines = cuts_lines
         self._counters: list[WordCounter] = []
         self._n_source_bytes = 0
 
@@ -111,7 +121,7 @@ class CountingRun:
             lock = threading.Lock()
 
             def make_worker() -> Callable[[Chunk], None]:
-                worker = WordCounter(self.pattern, runs, lock, limit)
+                worker = WordCounter(self.pattern, runs, lock, limit, cuts_lines=self.cuts_lines)
                 self._counters.append(worker)
 
                 def work(chunk: Chunk) -> None:
@@ -144,8 +154,10 @@ class CountingRun:
     def _warm_up(self, runs: SpilledRuns) -> None:
         """Compile the kernels, or load them, before memory is measured and threads begin."""
         with paused_collection():
-            worker = WordCounter(self.pattern, runs, threading.Lock(), None)
-            worker.count_chunk(Chunk(allocate_text(1), np.array([[0, 1]], dtype=np.int64), 1))
+            lock = threading.Lock()
+            worker = WordCounter(self.pattern, runs, lock, None, cuts_lines=self.cuts_lines)
+            documents = np.array([[0, 1]], dtype=np.int64)
+            worker.count_chunk(Chunk(allocate_text(1), documents, 1, is_file=True))
             word_table_absorb(make_word_table(64, 128), worker.table, 0)
             export_words(worker.table)
 
@@ -167,7 +179,7 @@ class CountingRun:
         """Return counts of this corpus."""
         return WordCounts(
             contents, offsets, counts, self.pattern.sources, self.special_tokens,
-            self.pattern.unicode_version, self._n_source_bytes,
+            self.pattern.unicode_version, self._n_source_bytes, self.cuts_lines,
         )  # fmt: skip
 
     def _finish(self, runs: SpilledRuns) -> WordCounts:

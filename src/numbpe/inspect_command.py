@@ -20,10 +20,12 @@ from numbpe.token_display import show_text, show_token
 if TYPE_CHECKING:
     from numbpe.definition import TextStep
     from numbpe.tokenizer import Tokenizer
+    from numbpe.vocabulary import Vocabulary
 
 _DESCRIPTION = """Show what a tokenizer is made of: sizes, special tokens, pattern, normalizer, longest tokens.
 
-With --text also the tokens of a text: a space is shown as a dot, a line end as a return sign, bytes that
+Of a tokenizer that was trained here it also says how often the pair of a token stood in the corpus when
+it was merged. With --text also the tokens of a text: a space is shown as a dot, a line end as a return sign, bytes that
 are no character as \\xe4 and the like."""
 
 _EPILOG = """examples:
@@ -51,7 +53,12 @@ def run(arguments: argparse.Namespace) -> CommandReport:
             )
         write_lines(*lines)
     shown = [
-        {"ids": text["ids"], "tokens": list(map(show_token, text["contents"]))} for text in texts
+        {
+            "ids": text["ids"],
+            "tokens": list(map(show_token, text["contents"])),
+            "merge_counts": text["merge_counts"],
+        }
+        for text in texts
     ]
     return CommandReport(figures | ({"texts": shown} if texts else {}))
 
@@ -63,6 +70,7 @@ def describe_tokenizer(tokenizer: "Tokenizer", n_longest: int) -> dict[str, Any]
     rules = definition.rules
     lengths = np.diff(vocabulary.offsets)
     longest = np.argsort(-lengths, kind="stable")[:n_longest].tolist()
+    merge_counts = list_merge_counts(vocabulary)
     return {
         "vocab_size": tokenizer.vocab_size,
         "n_ids": vocabulary.n_ids,
@@ -80,12 +88,40 @@ def describe_tokenizer(tokenizer: "Tokenizer", n_longest: int) -> dict[str, Any]
         "byte_fallback": rules.byte_fallback,
         "unk_id": rules.unk_id,
         "template": [list(definition.template.prefix), list(definition.template.suffix)],
+        "recipe": vocabulary.recipe_name,
+        "merge_counts": _describe_counts(vocabulary),
         "mean_token_bytes": round(float(lengths[lengths > 0].mean()), 3) if lengths.any() else 0.0,
         "longest_tokens": [
-            {"id": i, "n_bytes": int(lengths[i]), "token": show_token(vocabulary.tokens[i])}
+            {
+                "id": i,
+                "n_bytes": int(lengths[i]),
+                "token": show_token(vocabulary.tokens[i]),
+                "merge_count": merge_counts.get(i),
+            }
             for i in longest
         ],
     }
+
+
+def list_merge_counts(vocabulary: "Vocabulary") -> dict[int, int]:
+    """Return how often the pair of each token stood in the corpus when it was merged.
+
+    Tokens that no merge makes, and those of which it is not known, are left out.
+    """
+    counts = vocabulary.merge_counts
+    if counts is None:
+        return {}
+    pairs = zip(vocabulary.merge_results.tolist(), counts.tolist(), strict=True)
+    return {token_id: count for token_id, count in pairs if count}
+
+
+def _describe_counts(vocabulary: "Vocabulary") -> dict[str, int] | None:
+    """Return the counts of some merges: what the first, a middle and the last one were worth."""
+    counts = vocabulary.merge_counts
+    if counts is None or not len(counts):
+        return None
+    places = {"first": 0, "middle": len(counts) // 2, "last": len(counts) - 1}
+    return {name: int(counts[place]) for name, place in places.items()}
 
 
 def _word_step(step: "TextStep") -> str:
@@ -95,7 +131,13 @@ def _word_step(step: "TextStep") -> str:
 def _describe_text(tokenizer: "Tokenizer", text: str, special: str) -> dict[str, Any]:
     ids = tokenizer.encode(text, special).tolist()  # type: ignore[arg-type]
     contents = [tokenizer.vocabulary.token_bytes(token_id) for token_id in ids]
-    return {"ids": ids, "contents": contents, "n_bytes": len(encode_text(text))}
+    counts = list_merge_counts(tokenizer.vocabulary)
+    return {
+        "ids": ids,
+        "contents": contents,
+        "n_bytes": len(encode_text(text)),
+        "merge_counts": [counts.get(token_id) for token_id in ids],
+    }
 
 
 def _word_figures(figures: dict[str, Any]) -> list[str]:
@@ -107,6 +149,7 @@ def _word_figures(figures: dict[str, Any]) -> list[str]:
             f"{figures['vocab_size']:,}{unused}; {figures['mean_token_bytes']} bytes on average",
         ),
         ("merges", f"{figures['n_merges']:,}"),
+        ("worth", _word_counts(figures["merge_counts"])),
         ("special", _word_tokens(figures["special_tokens"])),
         ("added", _word_tokens(figures["other_added_tokens"])),
         ("roles", ", ".join(f"{role} {token_id}" for role, token_id in figures["roles"].items())),
@@ -119,8 +162,21 @@ def _word_figures(figures: dict[str, Any]) -> list[str]:
     lines = [f"{name:<12}{value}" for name, value in rows if value]
     for row in figures["longest_tokens"]:
         name = "longest" if row is figures["longest_tokens"][0] else ""
-        lines.append(f"{name:<12}{row['n_bytes']} bytes, id {row['id']}: {_cut(row['token'])}")
+        count = row["merge_count"]
+        worth = f", {count:,} times" if count else ""
+        lines.append(
+            f"{name:<12}{row['n_bytes']} bytes, id {row['id']}{worth}: {_cut(row['token'])}"
+        )
     return lines
+
+
+def _word_counts(counts: dict[str, int] | None) -> str:
+    if counts is None:
+        return ""
+    return (
+        f"pairs stood {counts['first']:,} times in the corpus at the first merge, "
+        f"{counts['middle']:,} in the middle, {counts['last']:,} at the last"
+    )
 
 
 def _cut(shown: str, limit: int = 80) -> str:
@@ -174,9 +230,12 @@ def _word_text(text: dict[str, Any], *, in_color: bool) -> list[str]:
     ratio = f", {n_bytes / len(ids):.2f} bytes per token" if ids else ""
     lines.append(f"{len(ids):,} tokens, {n_bytes:,} bytes{ratio}")
     width = max(map(len, map(str, ids)), default=0)
+    counts = [f"{count:,}" if count else "" for count in text["merge_counts"]]
+    count_width = max(map(len, counts), default=0)
     return lines + [
-        f"{token_id:>{width}}  {show_token(content)}"
-        for token_id, content in zip(ids, contents, strict=True)
+        f"{token_id:>{width}}  {f'{count:>{count_width}}  ' if count_width else ''}"
+        f"{show_token(content)}"
+        for token_id, content, count in zip(ids, contents, counts, strict=True)
     ]
 
 

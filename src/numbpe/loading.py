@@ -11,8 +11,8 @@ from numbpe.garbage import paused_collection
 
 if TYPE_CHECKING:
     from numbpe.definition import TokenizerDefinition
+    from numbpe.pattern_sources import PatternSource
     from numbpe.tokenizer import Tokenizer
-    from numbpe.vocabulary import PatternSource
 
 _KNOWN: Final = (
     "a tokenizer.json, a NAME.tiktoken, a folder with vocab.json and merges.txt, or NAME.pkl for "

@@ -5,15 +5,17 @@ Nothing here decides which pair is merged; that is the kernel's, by count and ti
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe.arrays import Counts, Offsets
+from numbpe.arrays import Counts, Offsets, TextArray
 from numbpe.errors import BudgetError
 from numbpe.parallel import call_interruptibly
 from numbpe_kernels import training_state as kernel
-from numbpe_kernels.csr import csr_write_cells
+from numbpe_kernels.csr import csr_write_cells, csr_write_tokens
 from numbpe_kernels.heap import PairHeap, TokenOrder, heap_order_all
 from numbpe_kernels.pair_counting import (
     pairs_compact,
@@ -60,6 +62,17 @@ class MergeResult:
     stopped_early: bool
 
 
+class TokenBytes(NamedTuple):
+    """Tokens of several bytes that words are made of before anything is merged.
+
+    contents : bytes, one token after another; offsets : (v + 1,) int64. A token that no word has
+        may be empty.
+    """
+
+    contents: TextArray
+    offsets: Offsets
+
+
 def round_up_to_power(n: int) -> int:
     """Return the smallest power of two that is at least ``n`` and at least 2."""
     return 1 << max(1, (n - 1).bit_length())
@@ -74,17 +87,25 @@ def estimate_merging_nbytes(n_cells: int, n_words: int, n_merges: int) -> int:
 
 
 def build_weighted_cells(
-    contents: NDArray[np.uint8] | NDArray[np.int32], offsets: Offsets, counts: Counts
+    contents: NDArray[np.uint8] | NDArray[np.int32],
+    offsets: Offsets,
+    counts: Counts,
+    token_lengths: NDArray[np.int32] | None = None,
 ) -> kernel.WeightedCells:
     """Lay out words, the most frequent first, as the kernel wants them.
 
     contents : symbols of all words; offsets : (n + 1,); counts : (n,) int64, positive
+    token_lengths : the cells that each symbol takes, one by default; contents are int32 then
     Raises BudgetError where there are more cells than an int32 can number.
     """
     lengths = np.diff(offsets)
     # A word of one symbol holds no pair.
     useful = np.flatnonzero(lengths > 1)
     order = useful[np.argsort(-counts[useful], kind="stable")].astype(np.int64)
+    if token_lengths is not None:
+        ends = np.zeros(len(contents) + 1, dtype=np.int64)
+        np.cumsum(token_lengths[contents], out=ends[1:])
+        lengths = np.diff(ends[offsets])
     n_cells = int(lengths[order].sum()) + len(order) + 1
     if n_cells > MAX_CELLS:
         raise BudgetError(
@@ -94,7 +115,11 @@ def build_weighted_cells(
         )
     cells = np.empty(n_cells, dtype=np.int32)
     starts = np.empty(len(order), dtype=np.int64)
-    csr_write_cells(contents, offsets, order, cells, starts)
+    if token_lengths is None:
+        csr_write_cells(contents, offsets, order, cells, starts)
+    else:
+        tokens = contents.astype(np.int32, copy=False)
+        csr_write_tokens(tokens, offsets, order, token_lengths, kernel.SWALLOWED, cells, starts)
     ordered = counts[order]
     firsts = np.flatnonzero(np.diff(ordered, prepend=-1))
     run_starts = np.append(starts[firsts], n_cells).astype(np.int64)
@@ -103,6 +128,43 @@ def build_weighted_cells(
     block_runs = (np.searchsorted(run_starts, blocks, side="right") - 1).astype(np.int32)
     run_counts = ordered[firsts] if len(firsts) else np.zeros(1, dtype=np.int64)
     return kernel.WeightedCells(cells, run_starts, run_counts, block_runs)
+
+
+def _measure_tokens(tokens: TokenBytes) -> NDArray[np.int32]:
+    """Return the length of every token; of one that is empty, and that no word has, 1."""
+    return np.maximum(np.diff(tokens.offsets), 1).astype(np.int32)
+
+
+def _list_prefixes(tokens: TokenBytes) -> NDArray[np.uint64]:
+    """Return the first 8 bytes of every token, as heap.TokenOrder has them."""
+    starts, stops = tokens.offsets[:-1], tokens.offsets[1:]
+    prefixes = np.zeros(len(starts), dtype=np.uint64)
+    for i in range(8):
+        has_byte = starts + i < stops
+        shift = np.uint64(56 - 8 * i)
+        prefixes[has_byte] |= tokens.contents[starts[has_byte] + i].astype(np.uint64) << shift
+    return prefixes
+
+
+def _make_token_order(
+    tokens: TokenBytes | None, n_symbols: int, symbol_bits: int, n_merges: int, tie_rule: int
+) -> TokenOrder:
+    """Return what the tie rule looks at, filled for the symbols that there are at first."""
+    if tokens is None:
+        bounds = np.arange(n_symbols + 1, dtype=np.int64)
+        first_prefixes = np.arange(n_symbols, dtype=np.uint64) << np.uint64(64 - symbol_bits)
+        symbols = np.arange(n_symbols, dtype=np.int32)
+    else:
+        bounds = tokens.offsets
+        first_prefixes = _list_prefixes(tokens)
+        symbols = tokens.contents[: bounds[-1]].astype(np.int32)
+    prefixes = np.zeros(n_symbols + n_merges + 1, dtype=np.uint64)
+    prefixes[:n_symbols] = first_prefixes
+    contents = np.zeros(len(symbols) + 16 * n_merges + 64, dtype=np.int32)
+    contents[: len(symbols)] = symbols
+    offsets = np.zeros(n_symbols + n_merges + 2, dtype=np.int64)
+    offsets[: n_symbols + 1] = bounds
+    return TokenOrder(tie_rule, np.uint64(symbol_bits), prefixes, contents, offsets)
 
 
 class MergeRun:
@@ -120,34 +182,33 @@ class MergeRun:
         symbol_bits: int = 8,
         min_frequency: int = 1,
         max_cells: int | None = None,
+        tokens: TokenBytes | None = None,
     ) -> None:
         """Lay out the corpus.
 
         contents, offsets, counts : see build_weighted_cells; symbols are 0 to n_symbols - 1
+        tokens : the bytes of the symbols, where these are tokens of several bytes; their number
+            is that of symbols, and lengths are those in bytes
         tie_rule : heap.TIE_SMALLEST_IDS or heap.TIE_GREATEST_SYMBOLS
         min_frequency : pairs that stand less often are not merged
         max_cells : the greatest length of a token in symbols
         """
-        corpus = build_weighted_cells(contents, offsets, counts)
+        token_lengths = None if tokens is None else _measure_tokens(tokens)
+        n_symbols = n_symbols if token_lengths is None else len(token_lengths)
+        corpus = build_weighted_cells(contents, offsets, counts, token_lengths)
         self.min_floor = max(1, min_frequency)
         self.stopped_early = False
         n_tokens = n_symbols + n_merges
-        prefixes = np.zeros(n_tokens + 1, dtype=np.uint64)
-        prefixes[:n_symbols] = np.arange(n_symbols, dtype=np.uint64) << np.uint64(64 - symbol_bits)
-        contents_of_tokens = np.zeros(n_symbols + 16 * n_merges + 64, dtype=np.int32)
-        contents_of_tokens[:n_symbols] = np.arange(n_symbols)
-        token_offsets = np.zeros(n_tokens + 2, dtype=np.int64)
-        token_offsets[: n_symbols + 1] = np.arange(n_symbols + 1)
         lengths = np.ones(n_tokens + 1, dtype=np.int32)
+        if token_lengths is not None:
+            lengths[:n_symbols] = token_lengths
         state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
         state[kernel.N_TOKENS] = n_symbols
         state[kernel.MAX_CELLS] = MAX_CELLS if max_cells is None else max_cells
         self.trainer = kernel.Trainer(
             corpus=corpus,
             lengths=lengths,
-            order=TokenOrder(
-                tie_rule, np.uint64(symbol_bits), prefixes, contents_of_tokens, token_offsets
-            ),
+            order=_make_token_order(tokens, n_symbols, symbol_bits, n_merges, tie_rule),
             table=make_pair_table(2),
             heap=PairHeap(np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)),
             pool=np.empty(0, dtype=np.int32),
@@ -179,6 +240,20 @@ class MergeRun:
             call_interruptibly(lambda: self._make_room(status))
         return True
 
+    def list_token_lengths(self, first: int) -> NDArray[np.int64]:
+        """Return the lengths in symbols of the tokens that merge ``first`` and later ones made."""
+        order, state = self.trainer.order, self.trainer.state
+        stop = int(state[kernel.N_TOKENS])
+        return np.diff(order.offsets[stop - (self.n_merges - first) : stop + 1])
+
+    def spell_tokens(self, first: int, stop: int) -> list[bytes]:
+        """Return the bytes of the tokens that some merges made, of symbols that are bytes."""
+        order, state = self.trainer.order, self.trainer.state
+        n_symbols = int(state[kernel.N_TOKENS]) - self.n_merges
+        bounds = order.offsets[n_symbols + first : n_symbols + stop + 1].tolist()
+        contents = order.contents[bounds[0] : bounds[-1]].astype(np.uint8).tobytes()
+        return [contents[i - bounds[0] : j - bounds[0]] for i, j in pairwise(bounds)]
+
     def finish(self, on_progress: Callable[[int], None] | None = None) -> MergeResult:
         """Make all merges. ``on_progress`` is called now and then with the number made so far."""
         while self.advance():
@@ -187,6 +262,10 @@ class MergeRun:
         n = self.n_merges
         if on_progress is not None:
             on_progress(n)
+        return self.collect(n)
+
+    def collect(self, n: int) -> MergeResult:
+        """Return the first ``n`` merges of those that were made."""
         pairs = self.trainer.merges[:n].copy()
         return MergeResult(pairs, self.trainer.merge_counts[:n].copy(), self.stopped_early)
 

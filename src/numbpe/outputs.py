@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -75,38 +75,52 @@ def reserve_folder(folder: Path) -> Iterator[None]:
 
 
 def write_results(
-    tokenizer: "Tokenizer", folder: Path, name: str, formats: Sequence[str]
+    tokenizers: "Mapping[str, Tokenizer]", folder: Path, formats: Sequence[str]
 ) -> tuple[dict[str, Path], list[str]]:
-    """Write NAME_vocab.pkl, NAME_merges.pkl and the ``formats``.
+    """Write NAME_vocab.pkl, NAME_merges.pkl and the ``formats`` of every tokenizer, by name.
 
-    Returns the paths by what they are, and what was found of formats that cannot hold this
-    vocabulary: these are left out, since the rest may be the work of hours.
+    Returns the paths by what they are (of several tokenizers, "NAME form"), and what was found of
+    formats that cannot hold a vocabulary: these are left out, since the rest may be the work of hours.
 
     Everything is written to a temporary folder inside ``folder`` first and then renamed, so that
     a full disk leaves the earlier results, if there are any, as they were.
     """
-    from numbpe.formats.pickles import save_pickles
-
     refusals: list[str] = []
+    paths: dict[str, Path] = {}
     staging = Path(tempfile.mkdtemp(prefix=".numbpe-", dir=folder))
     try:
         with _naming_final_paths(staging, folder):
-            save_pickles(tokenizer, staging / f"{name}_vocab.pkl", staging / f"{name}_merges.pkl")
-            paths = {"vocab": folder / f"{name}_vocab.pkl", "merges": folder / f"{name}_merges.pkl"}
-            for form in FORMATS:
-                if form not in formats:
-                    continue
-                file_name = f"{name}/" if form == "gpt2" else f"{name}.{form}"
-                try:
-                    tokenizer.save(f"{staging}/{file_name}")
-                except NumbpeError as error:
-                    refusals.append(f"no {file_name}: {error}")
-                else:
-                    paths[form] = folder / file_name
+            for name, tokenizer in tokenizers.items():
+                written, refused = _write_tokenizer(tokenizer, staging, name, formats)
+                refusals += refused
+                for form, file_name in written.items():
+                    paths[form if len(tokenizers) == 1 else f"{name} {form}"] = folder / file_name
             _move_files(staging, folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return paths, refusals
+
+
+def _write_tokenizer(
+    tokenizer: "Tokenizer", folder: Path, name: str, formats: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
+    """Write one tokenizer; return the names of the files by what they are, and what was refused."""
+    from numbpe.formats.pickles import save_pickles
+
+    written = {"vocab": f"{name}_vocab.pkl", "merges": f"{name}_merges.pkl"}
+    refusals = []
+    save_pickles(tokenizer, folder / written["vocab"], folder / written["merges"])
+    for form in FORMATS:
+        if form not in formats:
+            continue
+        file_name = f"{name}/" if form == "gpt2" else f"{name}.{form}"
+        try:
+            tokenizer.save(f"{folder}/{file_name}")
+        except NumbpeError as error:
+            refusals.append(f"no {file_name}: {error}")
+        else:
+            written[form] = file_name
+    return written, refusals
 
 
 def _move_files(source: Path, target: Path) -> None:

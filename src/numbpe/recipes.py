@@ -1,8 +1,7 @@
 """Recipes: the rules of training that change which tokens are made and how they are numbered.
 
-Inside the trainer the alphabet is always the same: *symbols* 0 to 255 are the bytes, and symbol
-256 + i is what merge i makes. A recipe says how equal counts are decided, and which token id each
-symbol and each special token is given at the end. It is data; no code asks for a recipe's name.
+A recipe says what is counted, how equal counts are decided, and which token id each byte, each merge
+and each special token is given. It is data; no code asks for a recipe's name.
 """
 
 from collections.abc import Mapping
@@ -25,6 +24,12 @@ TieRule: TypeAlias = Literal["greatest_bytes", "smallest_ids"]
 ``smallest_ids``: the one whose (left symbol, right symbol) tuple is smallest.
 """
 
+PRINTABLE_BYTES: Final = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+"""Bytes that GPT-2's alphabet writes as themselves; the 68 others are U+0100 and on, in order."""
+
+ByteOrder: TypeAlias = Literal["values", "letters"]
+"""How bytes are numbered: by their values, or by the code points that GPT-2's alphabet gives them."""
+
 Part: TypeAlias = Literal["bytes", "special_tokens", "merges"]
 """A part of a vocabulary whose ids follow one another."""
 
@@ -33,21 +38,42 @@ Part: TypeAlias = Literal["bytes", "special_tokens", "merges"]
 class Recipe:
     """The rules that one kind of training follows.
 
+    tie_rule:
+        see :data:`TieRule`.
     numbering:
         the order in which the parts of the vocabulary are given their ids, from 0 without holes.
+    byte_order:
+        how the bytes are numbered among themselves.
     max_token_bytes_is_strict:
-        whether ``max_token_bytes`` itself is already too long.
+        whether ``max_token_bytes`` itself is already too long; two bytes never are, then.
+    cuts_special_tokens:
+        whether text is cut at special tokens, which are counted nowhere; if not, they are text.
+    cuts_lines:
+        whether each line of a file is a document. An item of an iterable is one in any case.
+    shares_ids:
+        whether a special token and an ordinary one that are spelled alike are one token.
     """
 
     name: str
     description: str
     tie_rule: TieRule
     numbering: tuple[Part, Part, Part]
+    byte_order: ByteOrder = "values"
     max_token_bytes_is_strict: bool = False
+    cuts_special_tokens: bool = True
+    cuts_lines: bool = False
+    shares_ids: bool = False
 
     def longest_token_nbytes(self, max_token_bytes: int) -> int:
         """Return the length in bytes of the longest token that a merge may make."""
-        return max_token_bytes - 1 if self.max_token_bytes_is_strict else max_token_bytes
+        return max(2, max_token_bytes - 1) if self.max_token_bytes_is_strict else max_token_bytes
+
+    def list_bytes(self) -> tuple[int, ...]:
+        """Return the 256 bytes in the order in which they are numbered."""
+        if self.byte_order == "values":
+            return tuple(range(N_BYTES))
+        others = set(range(N_BYTES)).difference(PRINTABLE_BYTES)
+        return (*PRINTABLE_BYTES, *sorted(others))
 
     def first_ids(self, *, n_merges: int, n_special_tokens: int) -> dict[Part, int]:
         """Return the first token id of every part.
@@ -68,10 +94,10 @@ class Recipe:
         return first_ids
 
     def number_symbols(self, *, n_merges: int, n_special_tokens: int) -> NDArray[np.int32]:
-        """Return the (256 + n_merges,) token ids of the symbols of a training run."""
+        """Return the (256 + n_merges,) token ids of the bytes, by value, and of what merges make."""
         first_ids = self.first_ids(n_merges=n_merges, n_special_tokens=n_special_tokens)
         symbols = np.arange(N_BYTES + n_merges, dtype=np.int32)
-        symbols[:N_BYTES] += first_ids["bytes"]
+        symbols[list(self.list_bytes())] = np.arange(N_BYTES) + first_ids["bytes"]
         symbols[N_BYTES:] += first_ids["merges"] - N_BYTES
         return symbols
 
@@ -91,6 +117,18 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
                 description="bytes, merges, special tokens; the smallest pair of ids wins",
                 tie_rule="smallest_ids",
                 numbering=("bytes", "merges", "special_tokens"),
+            ),
+            Recipe(
+                name="hf",
+                description="special tokens, bytes as GPT-2's letters are sorted, merges; the "
+                "smallest pair of ids wins; lines of files are documents, special tokens are text",
+                tie_rule="smallest_ids",
+                numbering=("special_tokens", "bytes", "merges"),
+                byte_order="letters",
+                max_token_bytes_is_strict=True,
+                cuts_special_tokens=False,
+                cuts_lines=True,
+                shares_ids=True,
             ),
         )
     }

@@ -154,6 +154,46 @@ def train_bpe(
     return result
 
 
+def extend_bpe(
+    words: Mapping[bytes, int],
+    vocab: Mapping[bytes, int],
+    merges: Sequence[Merge],
+    n_tokens: int,
+    *,
+    tie: str = "greatest_bytes",
+    ignore_merges: bool = False,
+) -> tuple[dict[bytes, int], list[Merge], list[int]]:
+    """Return a vocabulary of ``n_tokens`` that goes on where another ends, and the new merges' counts.
+
+    At each step words are encoded anew with all merges so far. A merge that makes what is a token
+    already makes that token.
+    """
+    grown, all_merges, counts = dict(vocab), list(merges), []
+    while len(grown) < n_tokens:
+        present: Counter[tuple[int, ...]] = Counter()
+        for word, count in words.items():
+            ids = encode_piece(word, grown, all_merges, ignore_merges=ignore_merges)
+            present[tuple(ids)] += count
+        contents = {token_id: content for content, token_id in grown.items()}
+
+        def precedence(
+            item: tuple[tuple[int, int], int], contents: Mapping[int, bytes] = contents
+        ) -> tuple[object, ...]:
+            (left, right), count = item
+            if tie == "greatest_bytes":
+                return count, contents[left], contents[right]
+            return count, -left, -right
+
+        candidates = count_pairs(present).items()
+        if not candidates:
+            break
+        (left, right), count = max(candidates, key=precedence)
+        all_merges.append((contents[left], contents[right]))
+        counts.append(count)
+        grown.setdefault(contents[left] + contents[right], max(grown.values()) + 1)
+    return grown, all_merges, counts
+
+
 def encode_word(word: bytes, merges: Sequence[Merge]) -> list[bytes]:
     """Return the tokens of one word: the merge of lowest rank, then leftmost, one at a time."""
     ranks = {merge: rank for rank, merge in enumerate(merges)}

@@ -46,8 +46,10 @@ _ACCEPTED = (
 class Stream:
     """One document that is read a part at a time, with a place to put bytes back."""
 
-    def __init__(self, name: str, reader: BinaryReader) -> None:
+    def __init__(self, name: str, reader: BinaryReader, *, is_file: bool = False) -> None:
         self.name = name
+        self.is_file = is_file
+        """Whether it is a file of text, or a pipe, rather than an item of an iterable."""
         self.n_taken = 0
         """Bytes taken from the reader so far; those put back count once."""
         self._reader = reader
@@ -154,7 +156,8 @@ class ResolvedSource:
         if self.paths is not None:
             yield from _open_files(self.paths)
         elif self.reader is not None:
-            yield Stream(str(getattr(self.reader, "name", "the open file")), self.reader)
+            name = str(getattr(self.reader, "name", "the open file"))
+            yield Stream(name, self.reader, is_file=True)
         elif self.items is not None:
             yield from _gather_items(self.items, batch_nbytes)
 
@@ -167,12 +170,11 @@ def name_path(path: str) -> str:
 def _open_files(paths: Iterable[str]) -> Iterator[Stream]:
     for path in paths:
         if path == "-":
-            yield Stream(
-                name_path(path), cast(BinaryReader, getattr(sys.stdin, "buffer", sys.stdin))
-            )
+            standard_input = cast(BinaryReader, getattr(sys.stdin, "buffer", sys.stdin))
+            yield Stream(name_path(path), standard_input, is_file=True)
             continue
         with open(path, "rb", buffering=0) as file:
-            yield Stream(name_path(path), cast(BinaryReader, file))
+            yield Stream(name_path(path), cast(BinaryReader, file), is_file=True)
 
 
 def _gather_items(items: Iterable[object], batch_nbytes: int) -> Iterator[Stream | Batch]:

@@ -14,13 +14,17 @@ COUNTING = "counting"
 
 @dataclass(frozen=True)
 class TrainingSummary:
-    """The figures of one run of ``numbpe train``. Seconds by stage, in the order of the stages."""
+    """The figures of one run of ``numbpe train``. Seconds by stage, in the order of the stages.
+
+    vocab_sizes : the sizes of all vocabularies that were written; the others are of the largest
+    """
 
     n_source_bytes: int
     n_pieces: int
     n_distinct_words: int
     vocab_size: int
     asked_vocab_size: int
+    vocab_sizes: tuple[int, ...]
     n_merges: int
     stopped_early: bool
     seconds: dict[str, float]
@@ -44,6 +48,7 @@ class TrainingSummary:
             "n_distinct_words": self.n_distinct_words,
             "vocab_size": self.vocab_size,
             "asked_vocab_size": self.asked_vocab_size,
+            "vocab_sizes": list(self.vocab_sizes),
             "n_merges": self.n_merges,
             "stopped_early": self.stopped_early,
             "seconds": {stage: round(seconds, 4) for stage, seconds in self.seconds.items()},
@@ -74,6 +79,8 @@ class TrainingSummary:
                 f"counts   {self.n_pieces:,} pieces, {self.n_distinct_words:,} distinct words"
             )
         lines.append(f"trained  {self.vocab_size:,} tokens, {self.n_merges:,} merges")
+        if len(self.vocab_sizes) > 1:
+            lines.append(f"sizes    {', '.join(f'{size:,}' for size in self.vocab_sizes)} tokens")
         stages = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in self.seconds.items())
         lines.append(f"took     {self.total_seconds:.2f} s: {stages}")
         if self.peak_rss_nbytes is not None:

@@ -13,8 +13,9 @@ from numbpe.definition import TokenizerDefinition
 from numbpe.encoder import Encoder
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import FilePath
+from numbpe.pattern_sources import PatternSource, compile_source
 from numbpe.segments import Segmenter, encode_utf8
-from numbpe.vocabulary import PatternLike, PatternSource, Vocabulary
+from numbpe.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from numbpe.shard_report import EncodingReport
     from numbpe.sources import Source
     from numbpe.stream_decoder import StreamDecoder
+    from numbpe.training import TrainingSource
 
 
 class Tokenizer:
@@ -57,7 +59,7 @@ class Tokenizer:
         special_tokens: Iterable[str] | Mapping[str, int] | None = None,
         pattern: PatternSource = "gpt2",
     ) -> None:
-        compiled = _compile(pattern)
+        compiled = compile_source(pattern)
         vocabulary = Vocabulary.from_tokens(
             vocab, merges, special_tokens=special_tokens, pattern=compiled
         )
@@ -94,7 +96,7 @@ class Tokenizer:
     @cached_property
     def _pattern(self) -> "Pattern | None":
         source = self._vocabulary.pattern_name or self._vocabulary.pattern_sources
-        return _compile(source) if source else None
+        return compile_source(source) if source else None
 
     @cached_property
     def _segmenter(self) -> Segmenter:
@@ -195,6 +197,14 @@ class Tokenizer:
         by_preference = sorted(self.vocab.items(), key=lambda item: item[0] not in last_choice)
         return {content: token_id for token_id, content in by_preference}
 
+    @property
+    def merge_counts(self) -> NDArray[np.int64] | None:
+        """How often each pair stood in the corpus when it was merged, (n_merges,); None if unknown.
+
+        It is known of what was trained here, and kept in tokenizer.json. Read-only.
+        """
+        return self._vocabulary.merge_counts
+
     def truncated(self, vocab_size: int) -> Self:
         """Return the tokenizer of ``vocab_size`` tokens that has the first of the merges.
 
@@ -209,6 +219,19 @@ class Tokenizer:
 
         definition = truncate_definition(self._definition, vocab_size)
         return self.from_definition(definition, self._pattern)
+
+    def extended(self, source: "TrainingSource", vocab_size: int, **options: Any) -> Self:
+        """Return a tokenizer of ``vocab_size`` tokens: this one, and merges learned from ``source``.
+
+        Every id and every merge of this one is kept. Training goes on where its merges end, on text
+        as it encodes it, and new tokens have ids after the last. ``options`` are those of
+        :func:`numbpe.extending.extend_with_report`, which says what is raised.
+
+        Example: ``numbpe.load("gpt2/tokenizer.json").extended("wiki.de.txt", 60_000)``.
+        """
+        from numbpe.extending import extend
+
+        return self.from_definition(extend(self, source, vocab_size, **options), self._pattern)
 
     def save(self, path: FilePath) -> None:
         """Write the tokenizer in the format that the suffix of ``path`` stands for.
@@ -374,15 +397,3 @@ class Tokenizer:
         from numbpe.adapters.hf_tokenizer import HfTokenizer
 
         return HfTokenizer(self)
-
-
-def _compile(pattern: PatternSource) -> "Pattern":
-    from numbpe.patterns import Pattern, compile_pattern
-
-    if isinstance(pattern, Pattern):
-        return pattern
-    return compile_pattern(pattern if isinstance(pattern, str) else tuple(_list_sources(pattern)))
-
-
-def _list_sources(pattern: Sequence[str] | PatternLike) -> Sequence[str]:
-    return pattern if isinstance(pattern, Sequence) else pattern.sources

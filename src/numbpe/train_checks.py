@@ -1,6 +1,6 @@
 """``numbpe train --check``: which text the checks are run on, and how their results read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,21 +32,33 @@ def choose_second_threads(threads: int | None) -> int:
 
 
 def check_training(
-    tokenizer: "Tokenizer",
+    tokenizers: "Mapping[int, Tokenizer]",
     train_again: "Callable[[], Tokenizer]",
+    train_to_size: "Callable[[int], Tokenizer]",
     second_run: str,
     held_out: Path | None,
     *,
     was_trained_on: bool,
 ) -> CheckLines:
-    """Run the checks on a tokenizer; ``second_run`` says how ``train_again`` differs."""
-    from numbpe.checks import run_checks
+    """Run the checks on tokenizers by size, the largest last.
+
+    train_again : makes the largest anew; ``second_run`` says how that differs
+    train_to_size : makes one of another size by a run of its own
+    """
+    from numbpe.checks import compare_runs, run_checks
 
     text, place = _read_held_out(held_out, from_end=was_trained_on)
     if was_trained_on:
         place += ", trained on"
-    report = run_checks(tokenizer, train_again, [text] if text else [])
-    return CheckLines(report.passed, tuple(_list_lines(report, second_run, place)))
+    *smaller, largest = tokenizers
+    report = run_checks(tokenizers[largest], train_again, [text] if text else [])
+    passed = report.passed
+    lines = _list_lines(report, second_run, place)
+    for size in smaller:
+        is_equal = compare_runs(tokenizers[size], train_to_size(size)).passed
+        passed = passed and is_equal
+        lines.append(f"size {size:,}: {'equals' if is_equal else 'is not'} what its own run makes")
+    return CheckLines(passed, tuple(lines))
 
 
 def _read_held_out(path: Path | None, *, from_end: bool) -> tuple[str, str]:

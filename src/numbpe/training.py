@@ -6,31 +6,28 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from numbpe.arrays import Counts
 from numbpe.corpus import CHUNK_NBYTES, ErrorPolicy
 from numbpe.counting import CountingRun
-from numbpe.errors import ArgumentError, DataError, shorten_value
 from numbpe.garbage import paused_collection
-from numbpe.memory_budget import MemoryBudget, open_budget
-from numbpe.merging import MergeResult, MergeRun, estimate_merging_nbytes
-from numbpe.parallel import call_interruptibly, resolve_threads
-from numbpe.patterns import Pattern, compile_pattern
+from numbpe.memory_budget import open_budget
+from numbpe.parallel import resolve_threads
+from numbpe.patterns import compile_pattern
 from numbpe.progress import Progress
-from numbpe.recipes import N_BYTES, Recipe, get_recipe
+from numbpe.recipes import Recipe, get_recipe
 from numbpe.sources import Source
 from numbpe.special_tokens import check_special_tokens
 from numbpe.tokenizer import Tokenizer
-from numbpe.vocabulary import Vocabulary
+from numbpe.training_options import check_origin, check_sizes
+from numbpe.vocabulary_training import (
+    VocabularyOrder,
+    count_unmerged,
+    train_vocabulary,
+    word_unmerged,
+)
 from numbpe.word_counts import WordCounts
-from numbpe_kernels.heap import TIE_GREATEST_SYMBOLS, TIE_SMALLEST_IDS
 
 TrainingSource: TypeAlias = Source | WordCounts
-
-_TIE_RULES = {"greatest_bytes": TIE_GREATEST_SYMBOLS, "smallest_ids": TIE_SMALLEST_IDS}
-
-MAX_VOCAB_SIZE = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -76,12 +73,13 @@ def train(
         WordCounts
     vocab_size : tokens in all: 256 bytes, the special tokens, and one for each merge
     special_tokens : literal text at which documents end, and which has tokens of its own. They
-        never merge with anything.
+        never merge with anything. (With the recipe "hf" they are text like any other.)
     pattern : what cuts documents into pieces; no token runs over the end of a piece
-    recipe : "cs336" or "tiktoken": which of several pairs with equal counts is merged first, and
-        how tokens are numbered; see :mod:`numbpe.recipes`
+    recipe : "cs336", "tiktoken" or "hf": which of several pairs with equal counts is merged first,
+        and how tokens are numbered; see :mod:`numbpe.recipes`. "hf" is BpeTrainer of tokenizers
+        0.23.3 with ByteLevel and all bytes in its alphabet: files are cut into lines too
     min_frequency : stop when the most frequent pair occurs less often
-    max_token_bytes : make no longer token
+    max_token_bytes : make no longer token ("hf": make it shorter than this, but for two bytes)
     threads, memory, errors, progress, unicode_version : see :func:`numbpe.count_words`
 
     If no pair is left before ``vocab_size`` is reached, the vocabulary is smaller, with a warning
@@ -111,12 +109,8 @@ def train(
         unicode_version=unicode_version,
     )
     if report.stopped_early:
-        warnings.warn(
-            f"training stopped early: asked for {vocab_size:,} tokens, the text gives "
-            f"{report.vocab_size:,}",
-            StoppedEarlyWarning,
-            stacklevel=2,
-        )
+        message = word_stopped_early(vocab_size, report.vocab_size)
+        warnings.warn(message, StoppedEarlyWarning, stacklevel=2)
     return tokenizer
 
 
@@ -160,39 +154,55 @@ def train_with_report(
     """
     rules = get_recipe(recipe) if isinstance(recipe, str) else recipe
     names = check_special_tokens(special_tokens)
-    n_merges = _check_sizes(vocab_size, len(names), min_frequency, max_token_bytes)
+    least = count_unmerged(rules, names)
+    check_sizes(vocab_size, least, word_unmerged(names), min_frequency, max_token_bytes)
     n_threads = resolve_threads(threads)
     compiled = compile_pattern(pattern, unicode_version)
     budget = open_budget(memory)
     bars = progress if isinstance(progress, Progress) else Progress(enabled=progress)
 
     started = time.perf_counter()
+    cut_tokens = names if rules.cuts_special_tokens else ()
     if isinstance(source, WordCounts):
         words = source
-        _check_origin(words, compiled, names)
+        check_origin(words, compiled, cut_tokens, rules)
     else:
-        run = CountingRun(compiled, names, n_threads, budget)
+        run = CountingRun(compiled, cut_tokens, n_threads, budget, cuts_lines=rules.cuts_lines)
         words = run.count(source, errors=errors, progress=bars, chunk_nbytes=chunk_nbytes)
         if on_counted is not None:
             on_counted(words)
     counted = time.perf_counter()
     longest = None if max_token_bytes is None else rules.longest_token_nbytes(max_token_bytes)
+    order = VocabularyOrder(int(vocab_size), rules, names, compiled, min_frequency, longest)
     with paused_collection():
-        merged = _merge(words, n_merges, rules, min_frequency, longest, budget, bars)
-        vocabulary = Vocabulary.from_training(
-            merged.pairs, recipe=rules, special_tokens=names, pattern=compiled
-        )
-        tokenizer = Tokenizer.from_vocabulary(vocabulary, compiled)
+        definition, stopped_early = train_vocabulary(words, order, budget, bars)
+        tokenizer = Tokenizer.from_definition(definition, compiled)
     done = time.perf_counter()
-    return tokenizer, TrainingReport(
+    seconds = {"counting": counted - started, "merging": done - counted}
+    return tokenizer, describe_run(tokenizer, words, seconds, stopped_early=stopped_early)
+
+
+def describe_run(
+    tokenizer: Tokenizer,
+    words: WordCounts,
+    seconds: dict[str, float],
+    *,
+    stopped_early: bool,
+    n_old_merges: int = 0,
+) -> TrainingReport:
+    """Return what a run did that made all merges but the first ``n_old_merges``."""
+    vocabulary = tokenizer.vocabulary
+    counts = vocabulary.merge_counts
+    assert counts is not None
+    return TrainingReport(
         n_source_bytes=words.n_source_bytes,
         n_distinct_words=len(words),
         n_pieces=words.n_pieces,
-        seconds={"counting": counted - started, "merging": done - counted},
-        n_merges=len(merged.pairs),
-        stopped_early=merged.stopped_early,
+        seconds=seconds,
+        n_merges=vocabulary.n_merges - n_old_merges,
+        stopped_early=stopped_early,
         vocab_size=len(vocabulary),
-        merge_counts=merged.counts,
+        merge_counts=counts[n_old_merges:],
         word_counts=words,
     )
 
@@ -201,79 +211,6 @@ class StoppedEarlyWarning(UserWarning):
     """The text gives fewer tokens than were asked for."""
 
 
-def _check_sizes(
-    vocab_size: int, n_special_tokens: int, min_frequency: int, max_token_bytes: int | None
-) -> int:
-    """Return the number of merges; ArgumentError for sizes that cannot be."""
-    for name, value in (
-        ("vocab_size", vocab_size),
-        ("min_frequency", min_frequency),
-        ("max_token_bytes", max_token_bytes),
-    ):
-        if value is None and name == "max_token_bytes":
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            raise ArgumentError(f"{name} must be a whole number, not {shorten_value(value)}")
-    least = N_BYTES + n_special_tokens
-    if not least <= vocab_size <= MAX_VOCAB_SIZE:
-        raise ArgumentError(
-            f"vocab_size is {vocab_size:,}; it must be at least {least:,}, for {N_BYTES} bytes and "
-            f"{n_special_tokens} special tokens, and at most {MAX_VOCAB_SIZE:,}"
-        )
-    if min_frequency < 0:
-        raise ArgumentError(f"min_frequency is {min_frequency}; it must be 0 or more")
-    if max_token_bytes is not None and max_token_bytes < 1:
-        raise ArgumentError(f"max_token_bytes is {max_token_bytes}; it must be 1 or more")
-    return int(vocab_size) - least
-
-
-def _check_origin(words: WordCounts, pattern: Pattern, special_tokens: tuple[str, ...]) -> None:
-    """Raise DataError for counts that were made in another way than this run asks for."""
-    if not words.pattern:
-        return
-    if words.pattern != pattern.sources or words.unicode_version != pattern.unicode_version:
-        raise DataError(
-            f"the word counts were cut with the pattern {shorten_value(words.pattern)} of Unicode "
-            f"{words.unicode_version}, and this run asks for {shorten_value(pattern.sources)} of "
-            f"Unicode {pattern.unicode_version}; pass pattern=counts.pattern, or count anew"
-        )
-    if set(words.special_tokens) != set(special_tokens):
-        raise DataError(
-            f"the word counts were cut at the special tokens {shorten_value(words.special_tokens)},"
-            f" and this run asks for {shorten_value(special_tokens)}; pass "
-            "special_tokens=counts.special_tokens, or count anew"
-        )
-
-
-def _merge(
-    words: WordCounts,
-    n_merges: int,
-    recipe: Recipe,
-    min_frequency: int,
-    longest: int | None,
-    budget: MemoryBudget,
-    progress: Progress,
-) -> MergeResult:
-    """Make the merges, inside the budget."""
-    need = estimate_merging_nbytes(int(words.offsets[-1]), len(words), n_merges)
-    budget.require(need, f"merging {len(words):,} distinct words")
-    run = call_interruptibly(
-        lambda: MergeRun(
-            words.contents,
-            words.offsets,
-            words.counts,
-            n_merges=n_merges,
-            tie_rule=_TIE_RULES[recipe.tie_rule],
-            min_frequency=min_frequency,
-            max_cells=longest,
-        )
-    )
-    with progress.merging(n_merges) as bar:
-        shown = 0
-
-        def show(n_done: int) -> None:
-            nonlocal shown
-            bar.update(n_done - shown)
-            shown = n_done
-
-        return run.finish(show)
+def word_stopped_early(vocab_size: int, n_tokens: int) -> str:
+    """Return the message of the warning."""
+    return f"training stopped early: asked for {vocab_size:,} tokens, the text gives {n_tokens:,}"

@@ -6,19 +6,20 @@ token has an id of its own. Ordinary text then always becomes the ordinary id, a
 taken as the special token always becomes the special id. ``to_dict`` shows such a spelling twice.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
 from operator import index
 from types import MappingProxyType
-from typing import Protocol, Self, TypeAlias
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbpe.arrays import Offsets, TextArray, Tokens, join_byte_strings
+from numbpe.arrays import Counts, Offsets, TextArray, Tokens, join_byte_strings
 from numbpe.errors import ArgumentError, DataError, shorten_value
+from numbpe.pattern_sources import KnownPattern, PatternSource, describe_pattern
 from numbpe.recipes import N_BYTES, Recipe, get_recipe
 from numbpe.special_tokens import (
     assign_special_token_ids,
@@ -33,19 +34,6 @@ from numbpe.vocabulary_checks import (
     place_special_tokens,
     spell_symbols,
 )
-
-
-class PatternLike(Protocol):
-    """What a vocabulary keeps of a compiled pattern."""
-
-    @property
-    def name(self) -> str | None: ...
-    @property
-    def sources(self) -> tuple[str, ...]: ...
-
-
-PatternSource: TypeAlias = str | Sequence[str] | PatternLike
-"""A pattern's name or regular expression, a sequence of these, or a compiled pattern."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +52,10 @@ class Vocabulary:
     pattern_sources, pattern_name:
         the regular expressions that cut text into pieces, one after another, and their name.
     recipe_name:
-        the recipe that the tokens are numbered by, None if that is not known.
+        the recipe that the vocabulary was trained by, None if that is not known.
+    merge_counts:
+        (n_merges,) int64, how often each pair stood in the corpus when it was merged, 0 where that
+        is not known; None if it is known of no merge.
     """
 
     contents: NDArray[np.uint8]
@@ -75,6 +66,7 @@ class Vocabulary:
     pattern_sources: tuple[str, ...]
     pattern_name: str | None = None
     recipe_name: str | None = None
+    merge_counts: Counts | None = None
 
     @classmethod
     def from_training(
@@ -84,12 +76,15 @@ class Vocabulary:
         recipe: Recipe | str,
         special_tokens: Iterable[str],
         pattern: PatternSource,
+        merge_counts: Counts | None = None,
     ) -> Self:
         """Return the vocabulary of a training run, numbered by ``recipe``.
 
         merge_symbols:
             (n_merges, 2) integers. Symbols 0 to 255 are the bytes and 256 + i is what merge i
             makes, so that the parts of merge i are below 256 + i.
+        merge_counts:
+            see the class.
 
         Raises DataError for merges that cannot come from training, ArgumentError for special tokens
         that :func:`check_special_tokens` refuses.
@@ -110,8 +105,14 @@ class Vocabulary:
         special_ids = {name: first_special_id + i for i, name in enumerate(names)}
         for name, token_id in special_ids.items():
             tokens[token_id] = encode_special_token(name)
-        return cls._from_parts(
-            tokens, symbol_ids[symbols], symbol_ids[N_BYTES:], special_ids, pattern, recipe.name
+        return cls.from_parts(
+            tokens,
+            symbol_ids[symbols],
+            symbol_ids[N_BYTES:],
+            special_tokens=special_ids,
+            pattern=pattern,
+            recipe_name=recipe.name,
+            merge_counts=merge_counts,
         )
 
     @classmethod
@@ -150,7 +151,9 @@ class Vocabulary:
                     )
             pairs[rank] = ordinary_ids[left], ordinary_ids[right]
             results[rank] = ordinary_ids[left + right]
-        return cls._from_parts(token_list, pairs, results, special_ids, pattern, None)
+        return cls.from_parts(
+            token_list, pairs, results, special_tokens=special_ids, pattern=pattern
+        )
 
     @classmethod
     def from_arrays(
@@ -162,6 +165,8 @@ class Vocabulary:
         *,
         special_tokens: Mapping[str, int],
         pattern: PatternSource,
+        recipe_name: str | None = None,
+        merge_counts: Counts | None = None,
     ) -> Self:
         """Return the vocabulary that these arrays are, as a reader of a large file makes them.
 
@@ -170,30 +175,39 @@ class Vocabulary:
         looked at. Raises DataError for arrays that contradict each other.
         """
         check_arrays(offsets, merge_pairs, merge_results, special_tokens)
-        name, sources = _describe_pattern(pattern)
+        name, sources = describe_pattern(pattern)
         return cls(
-            contents, offsets, merge_pairs, merge_results, special_tokens, sources, name, None
-        )
+            contents, offsets, merge_pairs, merge_results, special_tokens, sources, name,
+            recipe_name, merge_counts,
+        )  # fmt: skip
 
     @classmethod
-    def _from_parts(
+    def from_parts(
         cls,
         tokens: list[bytes],
         merge_pairs: Tokens,
         merge_results: Tokens,
+        *,
         special_tokens: Mapping[str, int],
         pattern: PatternSource,
-        recipe_name: str | None,
+        recipe_name: str | None = None,
+        merge_counts: Counts | None = None,
     ) -> Self:
+        """Return the same of the bytes of every id, holes empty; nothing is checked, all is copied."""
         contents, offsets = join_byte_strings(tokens)
         pairs = np.array(merge_pairs, dtype=np.int32, order="C")
         results = np.array(merge_results, dtype=np.int32, order="C")
-        name, sources = _describe_pattern(pattern)
-        return cls(contents, offsets, pairs, results, special_tokens, sources, name, recipe_name)
+        counts = None if merge_counts is None else np.array(merge_counts, dtype=np.int64)
+        name, sources = describe_pattern(pattern)
+        return cls(
+            contents, offsets, pairs, results, special_tokens, sources, name, recipe_name, counts
+        )
 
     def __post_init__(self) -> None:
         for array in (self.contents, self.offsets, self.merge_pairs, self.merge_results):
             array.flags.writeable = False
+        if self.merge_counts is not None:
+            self.merge_counts.flags.writeable = False
         object.__setattr__(self, "special_tokens", MappingProxyType(dict(self.special_tokens)))
 
     def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
@@ -303,29 +317,16 @@ class Vocabulary:
         )
         # In a vocabulary from elsewhere a merge may join what only a later one makes.
         is_possible = (pairs >= 0).all(axis=1)
-        vocabulary = self._from_parts(
+        counts = self.merge_counts
+        vocabulary = self.from_parts(
             [content for content, kept in zip(self.tokens, is_kept.tolist(), strict=True) if kept],
             pairs[is_possible],
             results[is_possible],
-            {name: int(new_ids[token_id]) for name, token_id in self.special_tokens.items()},
-            _KnownPattern(self.pattern_name, self.pattern_sources),
-            self.recipe_name,
+            special_tokens={
+                name: int(new_ids[token_id]) for name, token_id in self.special_tokens.items()
+            },
+            pattern=KnownPattern(self.pattern_name, self.pattern_sources),
+            recipe_name=self.recipe_name,
+            merge_counts=None if counts is None else counts[:n_merges][is_possible],
         )
         return vocabulary, new_ids
-
-
-@dataclass(frozen=True)
-class _KnownPattern:
-    name: str | None
-    sources: tuple[str, ...]
-
-
-def _describe_pattern(pattern: PatternSource) -> tuple[str | None, tuple[str, ...]]:
-    """Return the name and the regular expressions of ``pattern``; () stands for no pattern."""
-    if pattern == ():
-        return None, ()
-    if isinstance(pattern, (str, Sequence)):
-        from numbpe.patterns import compile_pattern
-
-        pattern = compile_pattern(pattern)
-    return pattern.name, tuple(pattern.sources)

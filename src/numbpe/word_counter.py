@@ -19,6 +19,7 @@ from numbpe.scanner_tables import (
 from numbpe.sizes import format_nbytes
 from numbpe.spilling import SpilledRuns
 from numbpe_kernels import counting as kernel
+from numbpe_kernels.lines import lines_count, lines_split
 from numbpe_kernels.scanning import (
     N_ENDS,
     SCAN_SIZE,
@@ -57,13 +58,27 @@ _BEGINNING = np.array([0, -1, 0], dtype=np.int64)
 """``scan``, and the first of ``progress``, before a chunk is begun: all zeros but for POSITION."""
 
 
+def cut_lines(chunk: Chunk) -> Chunk:
+    """Return a chunk whose documents are the lines of those of ``chunk``; for counting alone."""
+    lines = np.empty((lines_count(chunk.text, chunk.documents), 2), dtype=np.int64)
+    lines_split(chunk.text, chunk.documents, lines)
+    return Chunk(chunk.text, lines, chunk.n_bytes)
+
+
 class WordCounter:
     """One thread's table, and what it needs to count a chunk."""
 
     def __init__(
-        self, pattern: Pattern, runs: SpilledRuns, lock: threading.Lock, limit: int | None
+        self,
+        pattern: Pattern,
+        runs: SpilledRuns,
+        lock: threading.Lock,
+        limit: int | None,
+        *,
+        cuts_lines: bool = False,
     ) -> None:
         self._pattern = pattern
+        self._cuts_lines = cuts_lines
         self._runs = runs
         self._lock = lock
         self._limit = limit
@@ -91,6 +106,8 @@ class WordCounter:
 
     def count_chunk(self, chunk: Chunk) -> None:
         """Add the pieces of ``chunk`` to the table."""
+        if self._cuts_lines and chunk.is_file:
+            chunk = cut_lines(chunk)
         if self._pattern.automaton is None:
             self._count_slowly(chunk)
             return

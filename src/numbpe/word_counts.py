@@ -30,6 +30,7 @@ class WordCounts:
     special_tokens : where the text was cut before that
     unicode_version : "16" or "17", the tables that the pattern was read with
     n_source_bytes : bytes of the corpus, 0 where it is not known
+    cuts_lines : whether each line of a file was a text of its own
 
     The words are distinct and in no particular order; ``save`` and ``to_arrow`` sort them.
     """
@@ -41,6 +42,7 @@ class WordCounts:
     special_tokens: tuple[str, ...] = ()
     unicode_version: str = "16"
     n_source_bytes: int = field(default=0, compare=False)
+    cuts_lines: bool = False
 
     def __len__(self) -> int:
         """Return the number of distinct words."""
@@ -65,6 +67,7 @@ class WordCounts:
             "pattern": list(self.pattern),
             "special_tokens": list(self.special_tokens),
             "unicode_version": self.unicode_version,
+            "cuts_lines": self.cuts_lines,
         }
 
     @classmethod
@@ -132,6 +135,7 @@ class WordCounts:
         special_tokens: Sequence[str] = (),
         unicode_version: str = "16",
         n_source_bytes: int = 0,
+        cuts_lines: bool = False,
     ) -> Self:
         """Return the counts of a table with the columns ``word`` and ``count``.
 
@@ -167,7 +171,7 @@ class WordCounts:
         sources = (pattern,) if isinstance(pattern, str) else tuple(pattern)
         result = cls(
             contents, offsets, counts, sources, tuple(special_tokens), unicode_version,
-            n_source_bytes,
+            n_source_bytes, cuts_lines,
         )  # fmt: skip
         check_total(result)
         if len(counts) and (counts.min() < 1 or np.diff(offsets).min() < 1):
@@ -216,6 +220,7 @@ class WordCounts:
             special_tokens=origin.get("special_tokens", ()),
             unicode_version=origin.get("unicode_version", "16"),
             n_source_bytes=origin.get("n_source_bytes", 0),
+            cuts_lines=bool(origin.get("cuts_lines", False)),
         )
 
     def __add__(self, other: "WordCounts") -> "WordCounts":

@@ -47,8 +47,12 @@ def test_text__is_shown_token_by_token(
     plain = capsys.readouterr().out
     assert "\x1b" not in plain
     lines = plain.splitlines()
+    results = tokenizer.vocabulary.merge_results.tolist()
+    made = dict(zip(results, tokenizer.merge_counts.tolist(), strict=True))
+    counts = [made.get(token_id) for token_id in ids]
     assert [line.split() for line in lines[-len(ids) :]] == [
-        [str(token_id), token] for token_id, token in zip(ids, shown, strict=True)
+        [str(token_id), *([f"{count:,}"] if count else []), token]
+        for token_id, count, token in zip(ids, counts, shown, strict=True)
     ]
     assert f"{len(ids)} tokens, {len(text.encode())} bytes" in plain
     assert run(*command, "--color", "always") == 0
@@ -58,7 +62,7 @@ def test_text__is_shown_token_by_token(
     assert bare.splitlines()[0] == "the\u00b7cat\u23ce"
     assert run(*command, "--json") == 0
     (found,) = json.loads(capsys.readouterr().out)["texts"]
-    assert found == {"ids": ids, "tokens": shown}
+    assert found == {"ids": ids, "tokens": shown, "merge_counts": counts}
 
 
 def test_show_token__makes_everything_visible() -> None:

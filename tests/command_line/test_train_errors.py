@@ -40,6 +40,14 @@ BAD_COMMANDS: list[tuple[list[str], int, str]] = [
     (["--input", "bad.txt", "--vocab", "300", "--errors", "strict"], 1, "byte 4"),
     (["--input", "corpus.txt", "--vocab", "300", "--output", "corpus.txt"], 1, "corpus.txt"),
     (["--counts", "missing.parquet", "--vocab", "300"], 1, "missing.parquet"),
+    (["--input", "corpus.txt", "--vocab", "200,300"], 2, "vocab_size is 200"),
+    (["--input", "corpus.txt", "--vocab", "300", "--recipe", "hf", "--special", ""], 2, "empty"),
+    (["--input", "corpus.txt", "--vocab", "300", "--extend", "none.json"], 1, "none.json"),
+    (
+        ["--input", "corpus.txt", "--vocab", "300", "--extend", "x", "--unicode", "17"],
+        2,
+        "--unicode",
+    ),
     (["--counts", "corpus.txt", "--vocab", "300"], 1, "corpus.txt"),
 ]
 

@@ -8,15 +8,15 @@ printable character of Latin-1 as itself, the 68 others, in order, as U+0100 and
 from itertools import pairwise
 from typing import Final
 
+from numbpe.recipes import PRINTABLE_BYTES
 from numbpe.vocabulary import Vocabulary
-
-_PRINTABLE: Final = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 
 
 def _list_letters() -> str:
-    others = [byte for byte in range(256) if byte not in _PRINTABLE]
+    others = [byte for byte in range(256) if byte not in PRINTABLE_BYTES]
     return "".join(
-        chr(byte) if byte in _PRINTABLE else chr(0x100 + others.index(byte)) for byte in range(256)
+        chr(byte) if byte in PRINTABLE_BYTES else chr(0x100 + others.index(byte))
+        for byte in range(256)
     )
 
 
@@ -24,6 +24,14 @@ LETTERS: Final = _list_letters()
 """The letter of byte b is ``LETTERS[b]``."""
 
 _TRANSLATION: Final = {byte: ord(letter) for byte, letter in enumerate(LETTERS)}
+
+_BYTES: Final = {letter: byte for byte, letter in enumerate(LETTERS)}
+
+
+def read_letters(spelling: str) -> bytes | None:
+    """Return the bytes that letters stand for; None if any character is no such letter."""
+    values = [_BYTES.get(letter, -1) for letter in spelling]
+    return None if -1 in values else bytes(values)
 
 
 def spell_bytes(content: bytes) -> str:

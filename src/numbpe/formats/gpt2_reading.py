@@ -16,7 +16,7 @@ from numbpe.formats.reading import (
 )
 from numbpe.formats.side_files import SideFiles, read_side_files
 from numbpe.formats.token_tables import SpelledModel
-from numbpe.vocabulary import PatternSource
+from numbpe.pattern_sources import PatternSource
 from numbpe.vocabulary_checks import MAX_TOKEN_ID
 
 

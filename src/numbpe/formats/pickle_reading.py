@@ -8,7 +8,8 @@ from typing import Any
 from numbpe.definition import TokenizerDefinition
 from numbpe.errors import DataError
 from numbpe.formats.reading import GivenSpecialTokens, describe_fault, read_bytes
-from numbpe.vocabulary import PatternSource, Vocabulary
+from numbpe.pattern_sources import PatternSource
+from numbpe.vocabulary import Vocabulary
 
 
 def read(

@@ -27,8 +27,9 @@ from numbpe.formats.reading import (
     describe_fault,
     read_bytes,
 )
+from numbpe.pattern_sources import PatternSource
 from numbpe.special_tokens import check_special_tokens
-from numbpe.vocabulary import PatternSource, Vocabulary
+from numbpe.vocabulary import Vocabulary
 from numbpe.vocabulary_checks import MAX_TOKEN_ID
 
 _END_OF_TEXT: Final = "<|endoftext|>"

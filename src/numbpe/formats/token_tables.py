@@ -20,7 +20,8 @@ from numbpe.errors import shorten_value
 from numbpe.formats.byte_alphabet import LETTERS
 from numbpe.formats.json_documents import JsonValue
 from numbpe.formats.library_classes import NUMERIC_LETTERS
-from numbpe.vocabulary import PatternSource, Vocabulary
+from numbpe.pattern_sources import PatternSource
+from numbpe.vocabulary import Vocabulary
 from numbpe.vocabulary_checks import MAX_TOKEN_ID
 
 _NO_BYTE: Final = 256

@@ -11,9 +11,10 @@ an ordinary one: that is refused rather than renumbered.
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from numbpe.definition import AddedToken, TokenizerDefinition
 from numbpe.errors import ArgumentError, shorten_value
@@ -27,6 +28,10 @@ from numbpe.formats.step_documents import (
     build_pre_tokenizer,
 )
 from numbpe.vocabulary import Vocabulary
+
+TRAINING_NOTES: Final = "numbpe"
+"""The member of ``model`` that holds the recipe and, for each merge, how often its pair stood in the
+corpus when it was merged."""
 
 
 def save(definition: TokenizerDefinition, path: Path) -> None:
@@ -70,6 +75,7 @@ def build_document(definition: TokenizerDefinition) -> dict[str, Any]:
             "ignore_merges": rules.ignore_merges,
             "vocab": _number_spellings(definition, spellings),
             "merges": _list_merges(definition, spellings),
+            **_build_training_notes(definition),
         },
     }
 
@@ -136,10 +142,27 @@ def _build_added_token(token: AddedToken) -> dict[str, Any]:
     }
 
 
+def _build_training_notes(definition: TokenizerDefinition) -> dict[str, Any]:
+    """Return what is known of the training, as a member of the model.
+
+    The library passes over members of a model that it does not know, but over no others.
+    """
+    vocabulary = definition.vocabulary
+    if vocabulary.merge_counts is None:
+        return {}
+    counts = vocabulary.merge_counts[_order_merges(definition)].tolist()
+    return {TRAINING_NOTES: {"recipe": vocabulary.recipe_name, "merge_counts": counts}}
+
+
 def _list_merges(definition: TokenizerDefinition, spellings: list[str]) -> list[list[str]]:
     """Return the two tokens that each merge joins, the first to be applied first."""
-    vocabulary = definition.vocabulary
-    pairs = vocabulary.merge_pairs
-    if definition.rules.merge_order == "result":
-        pairs = pairs[np.argsort(vocabulary.merge_results, kind="stable")]
+    pairs = definition.vocabulary.merge_pairs[_order_merges(definition)]
     return [[spellings[left], spellings[right]] for left, right in pairs.tolist()]
+
+
+def _order_merges(definition: TokenizerDefinition) -> NDArray[np.int64]:
+    """Return the places of the merges in the order in which the library applies them."""
+    vocabulary = definition.vocabulary
+    if definition.rules.merge_order == "result":
+        return np.argsort(vocabulary.merge_results, kind="stable")
+    return np.arange(vocabulary.n_merges)

@@ -4,8 +4,11 @@ Ids in the file are law: they may have holes, and none is given anew. What canno
 refused by name, so that a file either gives the library's ids or does not load.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
+
+import numpy as np
 
 from numbpe.definition import AddedToken, ModelRules, Template, TokenizerDefinition
 from numbpe.errors import shorten_value
@@ -16,6 +19,7 @@ from numbpe.formats.pre_tokenizers import PreTokenization, read_pre_tokenizer
 from numbpe.formats.side_files import SideFiles
 from numbpe.formats.text_steps import read_normalizer
 from numbpe.formats.token_tables import SpelledModel
+from numbpe.formats.tokenizer_json import TRAINING_NOTES
 from numbpe.vocabulary import Vocabulary
 
 _NO_EFFECT: Final = ("continuing_subword_prefix", "end_of_word_suffix")
@@ -106,9 +110,30 @@ def read_vocabulary(
         JsonValue(model.path, model.locate("vocab"), None),
         JsonValue(model.path, model.locate("merges"), None),
     )
-    return spelled.build_vocabulary(
+    vocabulary = spelled.build_vocabulary(
         steps.alphabet, added_tokens, steps.pattern, numeric_cuts=steps.numeric_cuts
     )
+    notes = model.get(TRAINING_NOTES)
+    return vocabulary if notes is None else _add_training_notes(vocabulary, notes, spelled)
+
+
+def _add_training_notes(
+    vocabulary: Vocabulary, notes: JsonValue, spelled: SpelledModel
+) -> Vocabulary:
+    """Return the vocabulary with its recipe and with the counts of its merges."""
+    counts = notes.require("merge_counts", list)
+    is_counts = set(map(type, counts)) <= {int} and min(counts, default=0) >= 0
+    if not is_counts or max(counts, default=0) >= 1 << 63 or len(counts) != len(spelled.merges):
+        raise notes.fail(
+            f"merge_counts must be {len(spelled.merges):,} numbers, one for each merge, not "
+            f"{len(counts):,}, from 0 to 2**63 - 1: {shorten_value(counts)}; if the merges were "
+            f"changed, take {TRAINING_NOTES!r} out"
+        )
+    if len(counts) != vocabulary.n_merges:  # some merges have no effect and were left out
+        return vocabulary
+    recipe_name = notes.take("recipe", str, "") or None
+    numbers = np.array(counts, dtype=np.int64)
+    return replace(vocabulary, recipe_name=recipe_name, merge_counts=numbers)
 
 
 def check_template(template: Template, vocabulary: Vocabulary, document: JsonValue) -> None:

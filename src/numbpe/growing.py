@@ -1,0 +1,188 @@
+"""Grow a vocabulary by merges where new tokens may be ones that it has already.
+
+The trainer numbers what merges make one after another. Where a merge makes the bytes of a token that
+has an id, that id is what it makes: training stops behind this merge, the words are encoded anew with
+all the merges so far, and training goes on from there. So words are at every step what the tokenizer
+makes of them. It happens with special tokens that are spelled like a word, in recipes that give both
+one id, and with vocabularies from elsewhere, some of whose tokens no merge made.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbpe.arrays import Counts, Offsets, Tokens, join_byte_strings
+from numbpe.definition import ModelRules, TokenizerDefinition
+from numbpe.encoder import Encoder
+from numbpe.merging import MergeResult, MergeRun, TokenBytes
+from numbpe.parallel import call_interruptibly
+from numbpe.recipes import N_BYTES
+from numbpe.vocabulary import Vocabulary
+from numbpe.word_counts import WordCounts
+
+ENCODED_NBYTES = 16 << 20
+"""Bytes of words that are encoded in one call."""
+
+
+@dataclass
+class GrowingVocabulary:
+    """Tokens and merges, to which more are added.
+
+    tokens : the bytes of the ordinary tokens by id; those of all others are empty
+    homonyms : ids by bytes: what a merge that makes these bytes makes, rather than a new token
+    pairs, results, counts : the merges so far, as ids, and how often each pair stood in the corpus
+    """
+
+    tokens: list[bytes]
+    homonyms: dict[bytes, int]
+    rules: ModelRules = field(default_factory=ModelRules)
+    pairs: Tokens = field(default_factory=lambda: np.empty((0, 2), dtype=np.int32))
+    results: Tokens = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    counts: Counts = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def join_tokens(self) -> TokenBytes:
+        """Return the bytes of the tokens as arrays."""
+        return TokenBytes(*join_byte_strings(self.tokens))
+
+    def add_merges(self, merged: MergeResult, contents: list[bytes], *, ends_so: bool) -> None:
+        """Add merges that make ``contents``, new tokens all, but the last one if it ``ends_so``."""
+        results = np.arange(len(self.tokens), len(self.tokens) + len(contents), dtype=np.int32)
+        if ends_so:
+            homonym = self.homonyms[contents[-1]]
+            self.tokens[homonym] = contents[-1]
+            results[-1] = homonym
+            contents = contents[:-1]
+        self.homonyms.update(zip(contents, results.tolist(), strict=False))
+        self.tokens += contents
+        self.pairs = np.concatenate([self.pairs, merged.pairs])
+        self.results = np.concatenate([self.results, results])
+        self.counts = np.concatenate([self.counts, merged.counts])
+
+    def encode_words(self, words: WordCounts) -> tuple[Tokens, Offsets]:
+        """Return the tokens of every word, one word after another, and where each begins."""
+        if not len(self.results) and not self.rules.ignore_merges:
+            byte_ids = self._number_bytes()
+            if byte_ids.min() >= 0:
+                return byte_ids[words.contents[: words.offsets[-1]]], words.offsets
+        encoder = Encoder(self._define(), None)
+        bounds = words.offsets
+        parts = np.full((len(words), 3), -1, dtype=np.int64)
+        parts[:, 0] = bounds[:-1]
+        parts[:, 1] = bounds[1:]
+        values: list[NDArray[np.int32]] = []
+        offsets = [np.zeros(1, dtype=np.int64)]
+        n_ids = first = 0
+        while first < len(words):
+            limit = int(bounds[first]) + ENCODED_NBYTES
+            last = max(first + 1, int(np.searchsorted(bounds, limit, side="right")) - 1)
+            ids, ends = encoder.encode_parts(words.contents, parts[first:last])
+            values.append(ids.astype(np.int32))
+            offsets.append(ends[1:] + n_ids)
+            n_ids += len(ids)
+            first = last
+        empty = [np.empty(0, dtype=np.int32)]
+        return np.concatenate(values or empty), np.concatenate(offsets)
+
+    def _number_bytes(self) -> Tokens:
+        """Return the (256,) ids of the bytes, -1 where there is none."""
+        ids = np.full(N_BYTES, -1, dtype=np.int32)
+        for token_id, content in enumerate(self.tokens):
+            if len(content) == 1:
+                ids[content[0]] = token_id
+        return ids
+
+    def _define(self) -> TokenizerDefinition:
+        """Return a definition that merges a piece, and does nothing else."""
+        vocabulary = Vocabulary.from_parts(
+            self.tokens,
+            self.pairs,
+            self.results,
+            special_tokens={},
+            pattern=(),
+        )
+        return TokenizerDefinition(vocabulary, self.rules)
+
+
+@dataclass(frozen=True)
+class GrowthLimits:
+    """When to stop, and which pairs to take: see :class:`numbpe.merging.MergeRun`.
+
+    n_ids : no id is this or more
+    """
+
+    n_ids: int
+    tie_rule: int
+    min_frequency: int = 1
+    max_token_nbytes: int | None = None
+
+
+def grow(
+    vocabulary: GrowingVocabulary,
+    words: WordCounts,
+    limits: GrowthLimits,
+    on_progress: Callable[[int], None] | None = None,
+) -> bool:
+    """Add merges learned from ``words`` until there are ``limits.n_ids`` ids.
+
+    on_progress : called now and then with the number of tokens made so far
+    Returns whether it stopped early, since no pair was left. Raises DataError for a byte of the
+    words that has no token.
+    """
+    first_n_ids = len(vocabulary.tokens)
+    while len(vocabulary.tokens) < limits.n_ids:
+        contents, offsets = call_interruptibly(lambda: vocabulary.encode_words(words))
+        n_before = len(vocabulary.tokens) - first_n_ids
+
+        def show(n_made: int, n_before: int = n_before) -> None:
+            if on_progress is not None:
+                on_progress(n_before + n_made)
+
+        if _grow_to_homonym(vocabulary, (contents, offsets, words.counts), limits, show):
+            return True
+    return False
+
+
+def _grow_to_homonym(
+    vocabulary: GrowingVocabulary,
+    corpus: tuple[Tokens, Offsets, Counts],
+    limits: GrowthLimits,
+    show: Callable[[int], None],
+) -> bool:
+    """Add merges up to one that makes a homonym, or to the last; return whether no pair was left."""
+    contents, offsets, counts = corpus
+    options: dict[str, Any] = {
+        "n_merges": limits.n_ids - len(vocabulary.tokens),
+        "tie_rule": limits.tie_rule,
+        "min_frequency": limits.min_frequency,
+        "max_cells": limits.max_token_nbytes,
+        "tokens": vocabulary.join_tokens(),
+    }
+    run = call_interruptibly(lambda: MergeRun(contents, offsets, counts, **options))
+    lengths = np.unique([len(content) for content in vocabulary.homonyms]).astype(np.int64)
+    n_looked_at = 0
+    found = None
+    has_more = True
+    while has_more and found is None:
+        has_more = run.advance()
+        found = _find_homonym(run, n_looked_at, lengths, vocabulary.homonyms)
+        n_looked_at = run.n_merges
+        show(n_looked_at)
+    n_merges = run.n_merges if found is None else found + 1
+    merged = run.collect(n_merges)
+    contents_of_tokens = run.spell_tokens(0, n_merges)
+    vocabulary.add_merges(merged, contents_of_tokens, ends_so=found is not None)
+    return found is None and run.stopped_early
+
+
+def _find_homonym(
+    run: MergeRun, first: int, lengths: NDArray[np.int64], homonyms: Mapping[bytes, int]
+) -> int | None:
+    """Return the first of the merges from ``first`` on that makes one of ``homonyms``."""
+    candidates = np.flatnonzero(np.isin(run.list_token_lengths(first), lengths)) + first
+    for merge in candidates.tolist():
+        if run.spell_tokens(merge, merge + 1)[0] in homonyms:
+            return int(merge)
+    return None
