@@ -41,7 +41,7 @@ def trained_kernels() -> dict[str, Any]:
         b"the rat \xff",
     ]
     for pattern in ("gpt2", "o200k"):
-        for recipe in ("cs336", "tiktoken"):
+        for recipe in ("cs336", "tiktoken", "hf"):
             numbpe.train(texts, 280, pattern=pattern, recipe=recipe, progress=False, threads=2)
     return dict(iterate_kernels())
 
