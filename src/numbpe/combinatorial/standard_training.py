@@ -27,7 +27,7 @@ from numbpe.parallel import call_interruptibly, resolve_threads
 from numbpe.progress import Progress
 from numbpe.sources import Source
 from numbpe.special_tokens import check_special_tokens
-from numbpe.training import MAX_VOCAB_SIZE
+from numbpe.training_options import MAX_VOCAB_SIZE
 
 STANDARD_SOURCES: Final = {
     "gpt2": (

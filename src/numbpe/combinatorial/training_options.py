@@ -8,7 +8,7 @@ import numpy as np
 from numbpe.combinatorial.definition import N_BYTES, check_affixes, count_variations
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.special_tokens import check_special_tokens
-from numbpe.training import MAX_VOCAB_SIZE
+from numbpe.training_options import MAX_VOCAB_SIZE
 
 
 @dataclass(frozen=True, kw_only=True)
