@@ -22,6 +22,7 @@ COMMAND_LINE = {
     "numbpe.train_checks",
     "numbpe.train_options",
     "numbpe.train_plan",
+    "numbpe.combinatorial_command",
     "numbpe.command_options",
     "numbpe.convert_command",
     "numbpe.decode_command",

@@ -24,6 +24,7 @@ from typing import Any, NoReturn, Protocol
 import numbpe
 from numbpe import (
     audit_command,
+    combinatorial_command,
     convert_command,
     decode_command,
     encode_command,
@@ -117,6 +118,7 @@ def make_parser() -> argparse.ArgumentParser:
         inspect_command,
         audit_command,
         convert_command,
+        combinatorial_command,
     ):
         command.add_parser(commands)
     return parser
