@@ -112,11 +112,11 @@ class PartTables:
 
     def __len__(self) -> int:
         """Return the number of distinct words so far."""
-        return len(self._tables[0])
+        return len(self._tables[0]) if self._tables else 0
 
     def finish(self, n_source_bytes: int) -> UnitCounts:
-        """Return all that was added."""
-        words, before, behind, alone = (table.export() for table in self._tables)
+        """Return all that was added, and forget it: nothing waits for the garbage collector."""
+        words, before, behind, alone = (self._tables.pop(0).export() for _ in range(4))
         return UnitCounts(words, before, behind, alone, self._n_units, n_source_bytes)
 
 
