@@ -12,9 +12,13 @@ from numbpe.errors import ArgumentError
 from numbpe.sizes import parse_nbytes
 
 if TYPE_CHECKING:
+    from numbpe.sources import TextSource
     from numbpe.tokenizer import Tokenizer
 
 STANDARD_INPUT = "-"
+
+FORMATS = ("text", "jsonl", "parquet", "arrow", "feather")
+"""As in ``numbpe.source_detection``, which imports more than a help text should wait for."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +39,59 @@ class CommandReport:
 
 
 def list_files(inputs: Sequence[str]) -> "list[str | Path]":
-    """Return the files that inputs stand for, in a form that cannot be taken for a list of texts."""
-    from numbpe.sources import resolve_source
+    """Return the files that inputs stand for, for what reads nothing but plain text."""
+    from numbpe.input_files import expand_path
 
-    paths = [path for item in inputs for path in resolve_source(item).paths or ()]
+    paths = [file.path for path in inputs for file in expand_path(path)]
     return [path if path == STANDARD_INPUT else Path(path) for path in paths]
+
+
+def describe_inputs(arguments: argparse.Namespace, inputs: Sequence[str]) -> "TextSource":
+    """Return the files that inputs stand for, none of which can be taken for a text."""
+    from numbpe.input_files import expand_path
+    from numbpe.sources import TextSource
+
+    return TextSource(
+        [file for path in inputs for file in expand_path(path)],
+        format=arguments.input_format,
+        column=arguments.column,
+        on_bad=arguments.on_bad,
+    )
 
 
 def add_input_option(group: "argparse._ArgumentGroup", about: str) -> None:
     """Add ``--input``; ``about`` is its help."""
     group.add_argument(
         "--input", metavar="FILE", nargs="+", action="extend", default=[], help=about
+    )
+
+
+def add_text_options(group: "argparse._ArgumentGroup", needed: str) -> None:
+    """Add ``--input`` for text, of which ``needed`` says when it is, and how its files are read."""
+    about = (
+        "files of text, JSON Lines, Parquet or Arrow, compressed or not; folders, globs in quotes, "
+        "addresses such as s3://bucket/key, or - for stdin"
+    )
+    add_input_option(group, about + needed)
+    group.add_argument(
+        "--input-format",
+        choices=FORMATS,
+        help="what the files hold, once uncompressed (default: what their first bytes and suffixes "
+        "say; .gz, .zst, .bz2 and .xz are always undone)",
+    )
+    group.add_argument(
+        "--column",
+        "--field",
+        metavar="NAME",
+        help="the column of tables, or the field of JSON Lines, that holds the text, such as text or "
+        "meta.body (default: text)",
+    )
+    group.add_argument(
+        "--on-bad",
+        choices=("error", "skip"),
+        default="error",
+        help="what to do with rows without text and damaged files: end with an error (the default), "
+        "or leave them out and count them",
     )
 
 

@@ -8,6 +8,7 @@ the pattern is proven to end a piece; what stands behind the cut is carried over
 import codecs
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from types import TracebackType
 from typing import Literal, Self, TypeAlias
 
@@ -15,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe.arrays import TextArray, allocate_text
+from numbpe.bad_input import BadInput
 from numbpe.chunks import CUT, END_OF_DOCUMENT, Chunk, OpenChunk
+from numbpe.documents import Batch, Stream, join_items
 from numbpe.errors import ArgumentError, DataError, InvalidTextError, shorten_value
 from numbpe.literals import build_literals
-from numbpe.sources import Batch, Source, Stream, resolve_source
+from numbpe.sources import ResolvedSource, Source, resolve_source
 from numbpe_kernels.constants import TEXT_PADDING
 from numbpe_kernels.literals import literals_find, literals_split
 from numbpe_kernels.utf8 import utf8_find_invalid, utf8_find_truncated
@@ -71,7 +74,7 @@ class ChunkReader(Iterator[Chunk]):
 
     def __init__(
         self,
-        source: Source,
+        source: Source | ResolvedSource,
         *,
         special_tokens: Sequence[bytes],
         find_cut: FindCut | None,
@@ -121,8 +124,13 @@ class ChunkReader(Iterator[Chunk]):
 
     @property
     def source_nbytes(self) -> int | None:
-        """Size of the source in bytes if it is made of regular files, else ``None``."""
+        """Bytes of text in the source if it is made of regular files of it, else ``None``."""
         return self._source.n_bytes
+
+    @property
+    def bad(self) -> BadInput:
+        """What could not be used so far."""
+        return self._source.reading.bad
 
     def recycle(self, chunk: Chunk) -> None:
         """Give back the memory of a chunk that is no longer used. Any thread may call this."""
@@ -131,18 +139,23 @@ class ChunkReader(Iterator[Chunk]):
 
     def _read_chunks(self) -> Generator[Chunk, None, None]:
         # Items come in batches so small that a batch, repaired (3 bytes for 1), fits in a chunk.
-        for document in self._source.open(batch_nbytes=min(self._chunk_nbytes // 4, READ_NBYTES)):
-            is_file = isinstance(document, Stream) and document.is_file
-            if is_file != self._open.is_file:
-                if self._open.filled:
-                    yield self._end_chunk(self._open.filled)
-                self._open.is_file = is_file
-            if isinstance(document, Batch):
-                yield from self._add_batch(document)
-            else:
-                yield from self._add_stream(document)
+        batch_nbytes = min(self._chunk_nbytes // 4, READ_NBYTES)
+        # Closed here and not when it is collected, since a thread may be reading for it.
+        with closing(self._source.open(batch_nbytes)) as documents:
+            for document in documents:
+                is_file = isinstance(document, Stream) and document.is_file
+                if is_file != self._open.is_file:
+                    if self._open.filled:
+                        yield self._end_chunk(self._open.filled)
+                    self._open.is_file = is_file
+                if isinstance(document, Batch):
+                    yield from self._add_batch(document)
+                else:
+                    yield from self._add_stream(document)
         if self._n_read == 0 and not self._allow_empty:
-            raise DataError(f"nothing to read: {self._source.description} holds no text")
+            left_out = self.bad.describe()
+            left_out = f"; left out: {left_out}" if left_out else ""
+            raise DataError(f"nothing to read: {self._source.description} holds no text{left_out}")
         if self._open.filled or self._open.n_bytes or self._open.parts:
             yield self._open.finish()
 
@@ -272,28 +285,26 @@ class ChunkReader(Iterator[Chunk]):
         if not self._fits(batch.n_bytes):
             yield self._end_chunk(self._open.filled)
         self._count_bytes(batch.n_bytes)
-        documents = self._append(batch.items)
+        documents = self._append(batch)
         if not self._are_valid(documents):
-            items = self._repair_items(batch)
+            batch = self._repair_batch(batch)
             self._open.filled = int(documents[0, 0])
-            if not self._fits(sum(map(len, items))):
+            if not self._fits(batch.n_bytes):
                 yield self._end_chunk(self._open.filled)
-            documents = self._append(items)
+            documents = self._append(batch)
         self._split_documents(documents)
 
     def _fits(self, n_bytes: int) -> bool:
         return self._open.filled + n_bytes <= self._open.capacity
 
-    def _append(self, items: list[bytes]) -> NDArray[np.int64]:
-        """Copy items behind the text; return their (n, 2) starts and stops."""
+    def _append(self, batch: Batch) -> NDArray[np.int64]:
+        """Copy documents behind the text; return their (n, 2) starts and stops."""
         open_ = self._open
-        documents = np.empty((len(items), 2), dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, items), np.int64, len(items)), out=documents[:, 1])
-        documents[:, 1] += open_.filled
-        documents[0, 0] = open_.filled
-        documents[1:, 0] = documents[:-1, 1]
-        stop = int(documents[-1, 1])
-        open_.text[open_.filled : stop] = np.frombuffer(b"".join(items), dtype=np.uint8)
+        first, last = int(batch.offsets[0]), int(batch.offsets[-1])
+        shifted = batch.offsets + (open_.filled - first)
+        documents = np.stack([shifted[:-1], shifted[1:]], axis=1)
+        stop = open_.filled + last - first
+        open_.text[open_.filled : stop] = batch.contents[first:last]
         open_.filled = stop
         return documents
 
@@ -306,16 +317,18 @@ class ChunkReader(Iterator[Chunk]):
         starts = documents[documents[:, 0] < documents[:, 1], 0]
         return not np.any(text[starts] & 0xC0 == 0x80)
 
-    def _repair_items(self, batch: Batch) -> list[bytes]:
+    def _repair_batch(self, batch: Batch) -> Batch:
+        items = batch.items
         if self._errors == "strict":
-            for position, item in enumerate(batch.items, batch.first_position):
+            for place, item in enumerate(items):
                 try:
                     item.decode("utf-8")
                 except UnicodeDecodeError as error:
                     raise word_invalid_text(
-                        f"item {position}", item[error.start :], error.start
+                        batch.name(place), item[error.start :], error.start
                     ) from None
-        return [item.decode("utf-8", self._errors).encode("utf-8") for item in batch.items]
+        repaired = [item.decode("utf-8", self._errors).encode("utf-8") for item in items]
+        return join_items(repaired, batch.name)
 
     def _split_documents(self, documents: NDArray[np.int64]) -> None:
         if not len(self._literals.positions):

@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Unpack
 
 import numpy as np
 
 from numbpe.arrays import Counts, Offsets, TextArray, allocate_text
+from numbpe.bad_input import BadInput, warn_of_skipped
 from numbpe.chunks import Chunk
 from numbpe.corpus import CHUNK_NBYTES, ChunkReader, ErrorPolicy
 from numbpe.garbage import paused_collection
@@ -13,7 +15,7 @@ from numbpe.memory_budget import MemoryBudget, open_budget
 from numbpe.parallel import call_interruptibly, consume_in_threads, resolve_threads
 from numbpe.patterns import Pattern, compile_pattern
 from numbpe.progress import NO_PROGRESS, Progress
-from numbpe.sources import Source
+from numbpe.sources import ReadingOptions, Source, describe_source
 from numbpe.special_tokens import check_special_tokens, encode_special_token
 from numbpe.spilling import SpilledRuns, Words, export_words
 from numbpe.word_counter import FIRST_ARENA_NBYTES, FIRST_SLOTS, ROW_NBYTES, WordCounter
@@ -47,10 +49,12 @@ def count_words(
     unicode_version: str = "16",
     chunk_nbytes: int = CHUNK_NBYTES,
     cuts_lines: bool = False,
+    **reading: Unpack[ReadingOptions],
 ) -> WordCounts:
     """Return how often each word occurs in ``source``.
 
-    source : paths, globs, "-", or an iterable of str or bytes, each of them a document
+    source : paths, folders, globs, addresses, "-", tables, or an iterable of str, bytes or objects with
+        a field, each of them a document; see :data:`numbpe.sources.Source`
     pattern : what cuts documents into pieces; see :func:`numbpe.patterns.compile_pattern`
     special_tokens : literal text at which documents end; it is counted nowhere
     threads : how many count at once; every core by default
@@ -59,6 +63,8 @@ def count_words(
     errors : what becomes of bytes that are not UTF-8, as in ``bytes.decode``
     progress : whether to show a bar, where stderr is a terminal
     cuts_lines : whether each line of a file is a document, as the recipe "hf" has it
+    reading : format, column, on_bad and filesystem; see :class:`numbpe.sources.ReadingOptions`. What
+        ``on_bad="skip"`` leaves out is told by a warning of the class SkippedWarning.
 
     The result depends on the text, the pattern and the special tokens alone. Raises DataError for
     text that cannot be read, BudgetError where the words do not fit into the budget.
@@ -72,7 +78,10 @@ def count_words(
     bars = progress if isinstance(progress, Progress) else Progress(enabled=progress)
     n_threads, budget = resolve_threads(threads), open_budget(memory)
     run = CountingRun(compiled, names, n_threads, budget, cuts_lines=cuts_lines)
-    return run.count(source, errors=errors, progress=bars, chunk_nbytes=chunk_nbytes)
+    described = describe_source(source, reading)
+    counts = run.count(described, errors=errors, progress=bars, chunk_nbytes=chunk_nbytes)
+    warn_of_skipped(run.bad)
+    return counts
 
 
 class CountingRun:
@@ -93,6 +102,7 @@ class CountingRun:
         self.budget = budget
         self.cuts_lines = cuts_lines
         self._counters: list[WordCounter] = []
+        self.bad = BadInput()
         self._n_source_bytes = 0
 
     def count(
@@ -116,6 +126,7 @@ class CountingRun:
             SpilledRuns() as runs,
             progress.reading(reader.source_nbytes) as bar,
         ):
+            self.bad = reader.bad
             self._warm_up(runs)
             limit = self._limit_tables(chunk_nbytes)
             lock = threading.Lock()

@@ -1,21 +1,19 @@
 """``numbpe encode``: text to token ids, on standard output or in files."""
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numbpe.command_options import (
     STANDARD_INPUT,
     CommandReport,
     add_errors_option,
-    add_input_option,
     add_output_options,
     add_separator_options,
+    add_text_options,
     add_tokenizer_options,
-    list_files,
+    describe_inputs,
     load_tokenizer,
     read_size,
-    read_standard_input,
     write_lines,
 )
 from numbpe.errors import ArgumentError
@@ -75,7 +73,7 @@ def _encode_files(arguments: argparse.Namespace) -> "EncodingReport":
 
     return encode_files(
         load_tokenizer(arguments),
-        list_files(arguments.input or [STANDARD_INPUT]),
+        describe_inputs(arguments, arguments.input or [STANDARD_INPUT]),
         arguments.output,
         separator=arguments.separator,
         write_separator=arguments.write_separator,
@@ -92,7 +90,7 @@ def _count_files(arguments: argparse.Namespace) -> "EncodingReport":
 
     report = count_files(
         load_tokenizer(arguments),
-        list_files(arguments.input or [STANDARD_INPUT]),
+        describe_inputs(arguments, arguments.input or [STANDARD_INPUT]),
         **_collect_options(arguments),
     )
     if not arguments.json:
@@ -128,11 +126,12 @@ def _encode_texts(arguments: argparse.Namespace) -> CommandReport:
 def _list_texts(arguments: argparse.Namespace) -> list[str]:
     if arguments.text:
         return list(arguments.text)
+    from numbpe.sources import resolve_source
+
     texts = []
-    for source in list_files(arguments.input or [STANDARD_INPUT]):
-        is_stdin = source == STANDARD_INPUT
-        data = read_standard_input() if is_stdin else Path(source).read_bytes()
-        text = _decode(data, "standard input" if is_stdin else str(source), arguments.errors)
+    source = resolve_source(describe_inputs(arguments, arguments.input or [STANDARD_INPUT]))
+    for name, data in source.read_documents():
+        text = _decode(data, name, arguments.errors)
         if arguments.lines:
             lines = text.split("\n")
             texts += lines[:-1] if not lines[-1] else lines
@@ -169,7 +168,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def _add_text_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("text")
-    add_input_option(group, "text files, globs in quotes, or - for stdin (default: stdin)")
+    add_text_options(group, " (default: stdin)")
     group.add_argument(
         "--text", metavar="TEXT", action="append", default=[], help="a text; may be repeated"
     )

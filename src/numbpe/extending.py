@@ -4,9 +4,11 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 
+from numbpe.bad_input import warn_of_skipped
 from numbpe.corpus import CHUNK_NBYTES, ErrorPolicy
 from numbpe.counting import CountingRun
 from numbpe.definition import TokenizerDefinition
@@ -18,6 +20,7 @@ from numbpe.parallel import resolve_threads
 from numbpe.patterns import Pattern
 from numbpe.progress import Progress
 from numbpe.recipes import Recipe, get_recipe
+from numbpe.sources import ReadingOptions, describe_source, refuse_reading
 from numbpe.tokenizer import Tokenizer
 from numbpe.training import (
     StoppedEarlyWarning,
@@ -46,6 +49,7 @@ def extend(
     memory: int | str | None = None,
     errors: ErrorPolicy = "replace",
     progress: bool | Progress = True,
+    **reading: Unpack[ReadingOptions],
 ) -> TokenizerDefinition:
     """Return what extend_with_report does, with a warning where the text gives fewer tokens."""
     extended, report = extend_with_report(
@@ -59,7 +63,9 @@ def extend(
         memory=memory,
         errors=errors,
         progress=progress,
+        **reading,
     )
+    warn_of_skipped(report.skipped, stacklevel=4)
     if report.stopped_early:
         message = word_stopped_early(vocab_size, report.vocab_size)
         warnings.warn(message, StoppedEarlyWarning, stacklevel=3)
@@ -80,6 +86,7 @@ def extend_with_report(
     progress: bool | Progress = True,
     chunk_nbytes: int = CHUNK_NBYTES,
     on_counted: Callable[[WordCounts], None] | None = None,
+    **reading: Unpack[ReadingOptions],
 ) -> tuple[Tokenizer, TrainingReport]:
     """Return a tokenizer of ``vocab_size`` tokens that goes on where this one ends, and a report.
 
@@ -92,7 +99,8 @@ def extend_with_report(
     vocab_size : tokens in all, those of the tokenizer included
     recipe : the rules for ties and for what is counted; by default those that the tokenizer was
         trained by, where that is known, and else "cs336"
-    min_frequency, max_token_bytes, threads, memory, errors, progress : as for :func:`numbpe.train`
+    min_frequency, max_token_bytes, threads, memory, errors, progress, reading : as for
+        :func:`numbpe.train`
 
     Raises ArgumentError for a tokenizer whose tokens are not made of bytes or that changes text
     before it cuts it, and what :func:`numbpe.train` raises.
@@ -111,12 +119,14 @@ def extend_with_report(
 
     started = time.perf_counter()
     names = list_cuts(definition, rules)
+    run = CountingRun(pattern, names, n_threads, budget, cuts_lines=rules.cuts_lines)
     if isinstance(source, WordCounts):
+        refuse_reading(reading)
         words = source
         check_origin(words, pattern, names, rules)
     else:
-        run = CountingRun(pattern, names, n_threads, budget, cuts_lines=rules.cuts_lines)
-        words = run.count(source, errors=errors, progress=bars, chunk_nbytes=chunk_nbytes)
+        described = describe_source(source, reading)
+        words = run.count(described, errors=errors, progress=bars, chunk_nbytes=chunk_nbytes)
         if on_counted is not None:
             on_counted(words)
     counted = time.perf_counter()
@@ -136,6 +146,7 @@ def extend_with_report(
         words,
         seconds,
         stopped_early=stopped_early,
+        skipped=run.bad,
         n_old_merges=vocabulary.n_merges,
     )
 

@@ -13,8 +13,8 @@ from numbpe.command_options import (
     wants_color,
     write_lines,
 )
+from numbpe.documents import encode_text
 from numbpe.errors import ArgumentError, shorten_value
-from numbpe.sources import encode_text
 from numbpe.token_display import show_text, show_token
 
 if TYPE_CHECKING:

@@ -19,13 +19,14 @@ FORMATS: Final = ("json", "tiktoken", "gpt2")
 the folder NAME with vocab.json and merges.txt."""
 
 STANDARD_INPUT: Final = "-"
+_ARCHIVE_SUFFIXES: Final = (".gz", ".gzip", ".zst", ".zstd", ".bz2", ".xz")
 _COUNTS_SUFFIX: Final = ".counts"
 
 
 def choose_name(inputs: Sequence[str], counts_file: str | None) -> str:
     """Return the name of the results where none was given: the stem of the first input.
 
-    ``owt.txt`` gives ``owt``, stdin gives ``stdin``, ``owt.counts.parquet`` gives ``owt``.
+    ``owt.txt`` and ``owt.jsonl.gz`` give ``owt``, stdin gives ``stdin``, ``owt.counts.parquet`` gives ``owt``.
     """
     if not inputs:
         return Path(counts_file or "counts").stem.removesuffix(_COUNTS_SUFFIX) or "counts"
@@ -33,6 +34,8 @@ def choose_name(inputs: Sequence[str], counts_file: str | None) -> str:
         return "stdin"
     # Of a glob, what stands before the first wildcard: shards-*.txt gives shards.
     stem = Path(inputs[0]).stem
+    if Path(inputs[0]).suffix.lower() in _ARCHIVE_SUFFIXES:
+        stem = Path(stem).stem
     for wildcard in "*?[":
         stem = stem.split(wildcard)[0]
     return stem.rstrip("-_.") or "corpus"

@@ -108,24 +108,18 @@ def describe_run(
         "n_shards": n_shards,
         "n_ids": count_ids(tokenizer.definition),
         "tokenizer_sha256": fingerprint_tokenizer(tokenizer),
-        "inputs": _describe_inputs(source),
+        "inputs": source.describe_files(),
+        "reading": source.describe_reading(),
     }
 
 
 def require_lasting_inputs(source: ResolvedSource) -> None:
     """Raise ArgumentError if it cannot be told whether a source is the one of an earlier run."""
-    if source.n_bytes is None:
+    if source.describe_files() is None:
         raise ArgumentError(
             f"cannot resume from {source.description}: whether it gives the text of the earlier run "
             "cannot be known; give files, or leave resume out"
         )
-
-
-def _describe_inputs(source: ResolvedSource) -> list[list[object]] | None:
-    if source.n_bytes is None or source.paths is None:
-        return None
-    states = [(path, os.stat(path)) for path in source.paths]
-    return [[os.path.abspath(path), state.st_size, state.st_mtime_ns] for path, state in states]
 
 
 def fingerprint_tokenizer(tokenizer: "Tokenizer") -> str:

@@ -1,10 +1,11 @@
 """What a run that turned text into ids did, in figures: for reading and for machines."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from numbpe.bad_input import BadInput
 from numbpe.sizes import format_nbytes
 
 
@@ -19,6 +20,7 @@ class EncodingReport:
     files: the shards, in order; none if ids were only counted.
     id_type: ``"uint16"`` or ``"uint32"``.
     n_kept: how many of the shards an earlier run had made.
+    skipped: what ``on_bad="skip"`` left out.
     """
 
     n_documents: int
@@ -29,6 +31,7 @@ class EncodingReport:
     id_type: str
     n_kept: int = 0
     peak_rss_nbytes: int | None = None
+    skipped: BadInput = field(default_factory=BadInput)
 
     @property
     def passed(self) -> bool:
@@ -60,6 +63,7 @@ class EncodingReport:
             "bytes_per_second": self.bytes_per_second,
             "dtype": self.id_type,
             "n_kept": self.n_kept,
+            "skipped": self.skipped.to_dict(),
             "peak_rss_nbytes": self.peak_rss_nbytes,
             "files": [str(path) for path in self.files],
         }
@@ -72,6 +76,8 @@ class EncodingReport:
         density = self.tokens_per_byte
         ratio = f", {1 / density:.3f} bytes per token" if density else ""
         lines.append(f"encoded  {self.n_documents:,} documents, {self.n_tokens:,} tokens{ratio}")
+        if left_out := self.skipped.describe():
+            lines.append(f"skipped  {left_out}")
         if self.n_kept:
             lines.append(f"kept     {self.n_kept} of {len(self.files)} shards of an earlier run")
         if self.peak_rss_nbytes is not None:

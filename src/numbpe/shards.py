@@ -6,12 +6,13 @@ from collections.abc import Collection, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 import numpy as np
 
 from numbpe.added_tokens import SpecialPolicy
 from numbpe.arrays import allocate_text
+from numbpe.bad_input import BadInput
 from numbpe.corpus import CHUNK_NBYTES, ChunkReader, ErrorPolicy
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import FilePath
@@ -43,7 +44,7 @@ from numbpe.shard_settings import (
     name_shards,
 )
 from numbpe.shard_writers import IDS_A_ROW_GROUP, open_writer
-from numbpe.sources import ResolvedSource, Source, encode_text, resolve_source
+from numbpe.sources import ReadingOptions, ResolvedSource, Source, describe_source, resolve_source
 
 if TYPE_CHECKING:
     from numbpe.tokenizer import Tokenizer
@@ -71,10 +72,12 @@ def encode_files(
     progress: bool | Progress = True,
     resume: bool = False,
     chunk_nbytes: int = CHUNK_NBYTES,
+    **reading: Unpack[ReadingOptions],
 ) -> EncodingReport:
     """Write the token ids of a corpus to one or several files.
 
-    source: paths, globs, "-", or an iterable of str or bytes; see :data:`numbpe.sources.Source`.
+    source: paths, folders, globs, addresses, "-", tables, or iterables; see
+        :data:`numbpe.sources.Source`.
     output: the suffix tells the form. ``.bin``: ids and nothing else, little-endian
         (``np.memmap(path, dtype="uint16", mode="r")``); ``.npy``: the same with NumPy's header
         (``np.load(path, mmap_mode="r")``); ``.parquet`` and ``.arrow`` (the file format of Arrow): a
@@ -98,10 +101,12 @@ def encode_files(
     progress: whether to show a bar, where stderr is a terminal.
     resume: whether to keep the shards that an earlier run, with the same arguments and unchanged
         files, has completed. No other run may be writing the same files.
+    reading: format, column, on_bad and filesystem; see :class:`numbpe.sources.ReadingOptions`.
 
     The ids of a document, the text between separators or ends of files, are those of
     ``tokenizer.encode``; they do not depend on threads, memory and shards. Behind a separator at the
-    end of a file there is no further document; an empty file or item is an empty document.
+    end of a file there is no further document; an empty file or item is an empty document. A row of
+    JSON Lines or of a table is an item.
 
     Memory does not depend on the size of the source where text can be cut: at special tokens, and
     where the pattern or the merges allow it. Under a normalizer it can if that is a Unicode form, or
@@ -125,7 +130,7 @@ def encode_files(
         special=special, errors=errors, dtype=dtype, add_special_tokens=add_special_tokens,
     )  # fmt: skip
     paths = name_shards(target, shards)
-    resolved = resolve_source(source)
+    resolved = resolve_source(describe_source(source, reading))
     _check_paths(paths, resolved)
     n_text_bytes = _measure_text(resolved, shards)
     if resume:
@@ -141,7 +146,7 @@ def encode_files(
     )
     run = EncodingRun(tokenizer, settings, resolve_threads(threads), open_budget(memory))
     if len(kept) < len(paths):
-        with run.encode(source, shards, n_text_bytes, kept, progress, chunk_nbytes) as results:
+        with run.encode(resolved, shards, n_text_bytes, kept, progress, chunk_nbytes) as results:
             _write_shards(results, paths, settings, kept, manifest, totals)
     return _make_report(run, totals, started, tuple(paths), len(kept))
 
@@ -156,6 +161,7 @@ def count_files(
     memory: int | str | None = None,
     progress: bool | Progress = True,
     chunk_nbytes: int = CHUNK_NBYTES,
+    **reading: Unpack[ReadingOptions],
 ) -> EncodingReport:
     """Return how many tokens the files or items of a corpus have, and write nothing.
 
@@ -170,7 +176,8 @@ def count_files(
     )  # fmt: skip
     run = EncodingRun(tokenizer, settings, resolve_threads(threads), open_budget(memory))
     totals = Totals(0, 0)
-    with run.encode(source, 1, 1, (), progress, chunk_nbytes, allow_empty=True) as results:
+    resolved = resolve_source(describe_source(source, reading))
+    with run.encode(resolved, 1, 1, (), progress, chunk_nbytes, allow_empty=True) as results:
         for encoded in results:
             totals.add(encoded)
     return _make_report(run, totals, started, (), 0)
@@ -197,6 +204,7 @@ class EncodingRun:
     ) -> None:
         self.settings = settings
         self.n_source_bytes = 0
+        self.bad = BadInput()
         self._threads = threads
         self._budget = budget
         self._plan = plan_reading(tokenizer, settings)
@@ -207,7 +215,7 @@ class EncodingRun:
     @contextmanager
     def encode(
         self,
-        source: Source,
+        source: Source | ResolvedSource,
         n_shards: int,
         n_text_bytes: int,
         kept: Collection[int],
@@ -237,6 +245,7 @@ class EncodingRun:
             ) as reader,
             bars.encoding(reader.source_nbytes) as bar,
         ):
+            self.bad = reader.bad
 
             def read_tasks() -> Iterator[DocumentTask]:
                 for chunk in reader:
@@ -325,8 +334,9 @@ def _take_shard(
 def _check_paths(paths: list[Path], source: ResolvedSource) -> None:
     """Raise ArgumentError if an output would replace an input."""
     for path in paths:
-        for name in source.paths or ():
-            if name != "-" and path.exists() and os.path.samefile(path, name):
+        for file in source.files or ():
+            is_here = file.filesystem is None and not file.is_standard_input
+            if is_here and path.exists() and os.path.samefile(path, file.path):
                 raise ArgumentError(
                     f"the output {shorten_value(str(path), 200)} is one of the files to read; give "
                     "another name"
@@ -334,24 +344,16 @@ def _check_paths(paths: list[Path], source: ResolvedSource) -> None:
 
 
 def _measure_text(source: ResolvedSource, n_shards: int) -> int:
-    """Return the bytes of a source; ArgumentError if they are not known and matter."""
+    """Return about the bytes of a source; ArgumentError if they are not known and matter."""
     if n_shards == 1:
         return 1
-    if source.n_bytes is not None:
-        return source.n_bytes
-    if isinstance(source.items, (list, tuple)):
-        return sum(map(_measure_item, source.items))
-    raise ArgumentError(
-        f"cannot deal {source.description} to {n_shards} shards: its size is not known before it is "
-        "read; give files or a list, or shards=1"
-    )
-
-
-def _measure_item(item: object) -> int:
-    """Return the bytes of an item; what is no text is refused when it is read."""
-    if isinstance(item, str):
-        return len(encode_text(item))
-    return len(item) if isinstance(item, bytes) else 0
+    n_bytes = source.estimate_text()
+    if n_bytes is None:
+        raise ArgumentError(
+            f"cannot deal {source.description} to {n_shards} shards: its size is not known before it is "
+            "read; give files, a list or a table, or shards=1"
+        )
+    return n_bytes
 
 
 def _make_report(
@@ -365,5 +367,6 @@ def _make_report(
         files=paths,
         id_type=run.settings.id_type,
         n_kept=n_kept,
+        skipped=run.bad,
         peak_rss_nbytes=measure_peak_rss(),
     )

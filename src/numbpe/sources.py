@@ -1,4 +1,4 @@
-"""What may be read: files, globs, standard input, open binary files, and iterables of text.
+"""What may be read: files of many kinds, standard input, tables, and iterables of text.
 
 A source is a sequence of documents. It is checked as far as can be before anything is read, and
 handed out as streams (a file, a long text) and as batches (many short texts at once).
@@ -7,268 +7,250 @@ handed out as streams (a file, a long text) and as batches (many short texts at 
 import glob
 import io
 import os
-import stat
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, islice
-from typing import Protocol, TypeAlias, cast, runtime_checkable
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, TypeAlias, TypedDict, cast
 
+from numbpe.bad_input import BadInput, BadPolicy, check_policy
+from numbpe.columns import parse_column
+from numbpe.documents import Batch, BinaryReader, Stream
 from numbpe.errors import ArgumentError, DataError, shorten_value
-
-
-@runtime_checkable
-class BinaryReader(Protocol):
-    """A binary file that is open for reading, or anything that fills a buffer as one does."""
-
-    def readinto(self, buffer: memoryview, /) -> int | None: ...
-
-
-Source: TypeAlias = (
-    str | os.PathLike[str] | BinaryReader | Iterable[str | bytes] | Sequence[str | os.PathLike[str]]
-)
-"""A path, a glob, "-", an open binary file, a list of paths and globs, an iterable of texts."""
+from numbpe.file_documents import FileReading, open_file_documents, open_reader_documents
+from numbpe.input_files import InputFile, expand_path, has_magic, is_address
+from numbpe.items import ItemReader, is_arrow, open_arrow_documents
+from numbpe.source_detection import check_format
+from numbpe.source_sizes import estimate_items, estimate_text, measure_plain_text
 
 N_ITEMS_PROBED = 1000
 """How many items of a list are looked at to tell a list of paths from a list of texts."""
 
-_MAX_AHEAD = 64
-"""Most items taken from an iterable before the first of them is used."""
+READ_NBYTES = 1 << 20
+"""How much is read at once where documents are wanted whole."""
 
 _LONGEST_PATH = 4096
-_TEXT_FILE_SUFFIXES = (".txt", ".text", ".md", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".html")
+_TEXT_FILE_SUFFIXES = (
+    ".txt", ".text", ".md", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".html", ".gz", ".zst",
+    ".bz2", ".xz", ".parquet", ".arrow", ".feather",
+)  # fmt: skip
 _ACCEPTED = (
-    'a path, a glob such as "data/*.txt", "-" for standard input, a list of paths, an open binary '
-    "file, or an iterable of str or bytes in which each item is one document"
+    'a path, a folder, a glob such as "data/*.txt", "-" for standard input, a list of paths, an open '
+    "binary file, a table of pyarrow's, or an iterable of str or bytes in which each item is one "
+    "document"
 )
 
 
-class Stream:
-    """One document that is read a part at a time, with a place to put bytes back."""
+class ReadingOptions(TypedDict, total=False):
+    """How a source is read; what is not given is found out.
 
-    def __init__(self, name: str, reader: BinaryReader, *, is_file: bool = False) -> None:
-        self.name = name
-        self.is_file = is_file
-        """Whether it is a file of text, or a pipe, rather than an item of an iterable."""
-        self.n_taken = 0
-        """Bytes taken from the reader so far; those put back count once."""
-        self._reader = reader
-        self._is_exhausted = False
-        self._returned = memoryview(b"")
+    format: ``"text"``, ``"jsonl"``, ``"parquet"``, ``"arrow"`` or ``"feather"``: what files hold, once
+        they are uncompressed, whatever their names and first bytes say.
+    column, field: two names for one thing: the column of a table, or the field of an object, that
+        holds the text; with dots between names where it lies within another. ``"text"`` by default.
+    on_bad: ``"error"`` or ``"skip"``: what becomes of rows without text and of damaged files.
+    filesystem: a file system of ``pyarrow.fs`` (or fsspec) in which the paths are.
+    """
 
-    def push_back(self, data: bytes) -> None:
-        """Let ``data`` be what is read next."""
-        self._returned = memoryview(data + bytes(self._returned))
-
-    def readinto(self, buffer: memoryview) -> int:
-        """Fill the head of ``buffer``, which is not empty; return how many bytes, 0 at the end."""
-        if self._returned:
-            n_bytes = min(len(self._returned), len(buffer))
-            buffer[:n_bytes] = self._returned[:n_bytes]
-            self._returned = self._returned[n_bytes:]
-            return n_bytes
-        if self._is_exhausted:
-            return 0
-        n_read = self._reader.readinto(buffer)
-        if n_read is None:
-            raise DataError(
-                f"cannot read {self.name}: it is in non-blocking mode and has no data yet; set it "
-                "to blocking mode"
-            )
-        self._is_exhausted = n_read == 0
-        self.n_taken += n_read
-        return n_read
+    format: str | None
+    column: str | None
+    field: str | None
+    on_bad: BadPolicy
+    filesystem: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Short documents that were items of an iterable, as bytes that need not be UTF-8."""
+@dataclass(frozen=True)
+class TextSource:
+    """A source with what must be known to read it; see :class:`ReadingOptions`.
 
-    items: list[bytes]
-    n_bytes: int
-    first_position: int
-    """Place of the first item in the iterable, from 0."""
+    Whatever takes a source takes this.
 
+    Example: ``numbpe.train(TextSource("web/*.parquet", column="body", on_bad="skip"), 32_000)``
+    """
 
-def encode_text(text: str) -> bytes:
-    """Return ``text`` as UTF-8; pairs of surrogates become one character, others U+FFFD."""
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
-        repaired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return repaired.encode("utf-8")
+    source: Any
+    format: str | None = None
+    column: str | None = None
+    on_bad: BadPolicy = "error"
+    filesystem: Any = None
 
 
-class _TextReader:
-    """Encode a long ``str`` a slice at a time."""
+Source: TypeAlias = (
+    str
+    | os.PathLike[str]
+    | BinaryReader
+    | Iterable[str | bytes | Mapping[str, object]]
+    | Sequence[str | os.PathLike[str]]
+    | TextSource
+)
+"""A path, folder, glob, address or "-"; an open binary file; a list of paths; an iterable of texts or
+of objects with a field; a table, dataset, array or stream of pyarrow's; or a :class:`TextSource`."""
 
-    _SLICE = 1 << 16
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._position = 0
-        self._encoded = memoryview(b"")
+def describe_source(source: Source, options: ReadingOptions) -> Source:
+    """Return ``source`` with the options for its reading, as one thing.
 
-    def readinto(self, buffer: memoryview, /) -> int:
-        if not self._encoded:
-            stop = self._position + self._SLICE
-            if "\ud800" <= self._text[stop - 1 : stop] <= "\udbff":
-                stop += 1  # so as not to part a pair of surrogates
-            self._encoded = memoryview(encode_text(self._text[self._position : stop]))
-            self._position = stop
-        n_bytes = min(len(self._encoded), len(buffer))
-        buffer[:n_bytes] = self._encoded[:n_bytes]
-        self._encoded = self._encoded[n_bytes:]
-        return n_bytes
+    Raises ArgumentError for an option that there is not, and for a column that has two names.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    unknown = given.keys() - ReadingOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(
+            f"there is no argument {min(unknown)!r}; those about reading are "
+            f"{', '.join(ReadingOptions.__annotations__)}"
+        )
+    if "field" in given:
+        if given.get("column", given["field"]) != given["field"]:
+            raise ArgumentError("column and field are two names for one thing; give one of them")
+        given["column"] = given.pop("field")
+    if not given:
+        return source
+    if isinstance(source, TextSource):
+        return replace(source, **given)  # type: ignore[arg-type]
+    return TextSource(source, **given)  # type: ignore[arg-type]
+
+
+def refuse_reading(options: ReadingOptions) -> None:
+    """Raise ArgumentError if there are options for reading, where nothing is read."""
+    for name, value in options.items():
+        if value is not None:
+            raise ArgumentError(f"{name} is about reading text, and word counts are given instead")
 
 
 @dataclass(frozen=True)
 class ResolvedSource:
-    """A source that was checked; exactly one of the three is given."""
+    """A source that was checked; exactly one of files, reader, items and table is given.
 
-    paths: tuple[str, ...] | None = None
+    reading: how it is read; ``reading.bad`` counts what could not be used.
+    """
+
+    reading: FileReading
+    files: tuple[InputFile, ...] | None = None
     reader: BinaryReader | None = None
     items: Iterable[object] | None = None
+    table: Any = None
 
-    @property
+    @cached_property
     def n_bytes(self) -> int | None:
-        """Bytes to be read if all are regular files, else ``None``."""
-        if self.paths is None or "-" in self.paths:
-            return None
-        sizes = [os.stat(path) for path in self.paths]
-        if not all(stat.S_ISREG(size.st_mode) for size in sizes):
-            return None
-        return sum(size.st_size for size in sizes)
+        """Bytes of text to be read if all are regular files of plain text, else ``None``."""
+        return measure_plain_text(self.files, self.reading) if self.files is not None else None
+
+    def estimate_text(self) -> int | None:
+        """Return about how many bytes of text there are; None where that cannot be told."""
+        if self.files is not None:
+            return self.n_bytes or estimate_text(self.files, self.reading)
+        if isinstance(self.items, (list, tuple)):
+            return estimate_items(self.items)
+        nbytes = getattr(self.table, "nbytes", None)
+        return int(nbytes) if isinstance(nbytes, int) else None
 
     @property
     def description(self) -> str:
         """What was given, in words for a message."""
-        if self.paths is not None:
-            names = [name_path(path) for path in self.paths]
+        if self.files is not None:
+            names = [file.name for file in self.files]
             return names[0] if len(names) == 1 else f"{len(names)} files, the first {names[0]}"
+        if self.table is not None:
+            return f"the {type(self.table).__name__}"
         return "the open file" if self.reader is not None else "the iterable"
 
-    def open(self, batch_nbytes: int) -> Iterator[Stream | Batch]:
-        """Yield the documents; short items of an iterable in batches of up to ``batch_nbytes``.
+    def describe_files(self) -> list[list[object]] | None:
+        """Return path, size and time of change of each file; None if not all of it is in files."""
+        if self.files is None:
+            return None
+        states = [(file.identify(), file.measure()) for file in self.files]
+        return None if any(s is None for _, s in states) else [[n, *s] for n, s in states if s]
 
-        A file is open while its stream is in use, and closed when the next one is asked for.
+    def describe_reading(self) -> dict[str, object]:
+        """Return what decides which text is read, as values that JSON can hold."""
+        reading = self.reading
+        return {
+            "format": reading.layout,
+            "column": str(reading.column),
+            "on_bad": "skip" if reading.bad.skips else "error",
+        }
+
+    def open(self, batch_nbytes: int) -> Generator[Stream | Batch, None, None]:
+        """Yield the documents; short ones of many in batches of up to ``batch_nbytes``.
+
+        A file is open while its documents are in use, and closed when the next one is asked for.
         """
-        if self.paths is not None:
-            yield from _open_files(self.paths)
+        reading = self.reading
+        if self.files is not None:
+            for file in self.files:
+                yield from open_file_documents(file, reading, batch_nbytes)
         elif self.reader is not None:
             name = str(getattr(self.reader, "name", "the open file"))
-            yield Stream(name, self.reader, is_file=True)
+            yield from open_reader_documents(self.reader, name, "", reading, batch_nbytes)
         elif self.items is not None:
-            yield from _gather_items(self.items, batch_nbytes)
+            yield from ItemReader(reading.column, reading.bad).read(self.items, batch_nbytes)
+        else:
+            name = self.description
+            yield from open_arrow_documents(
+                self.table, name, reading.column, reading.bad, batch_nbytes
+            )
 
+    def read_documents(self) -> Iterator[tuple[str, bytes]]:
+        """Yield each document whole, and its name in messages: for what fits into memory."""
+        with closing(self.open(READ_NBYTES)) as documents:
+            for document in documents:
+                if isinstance(document, Batch):
+                    names = map(document.name, range(len(document.offsets) - 1))
+                    yield from zip(names, document.items, strict=True)
+                else:
+                    yield document.name, b"".join(document.read_parts(READ_NBYTES))
 
-def name_path(path: str) -> str:
-    """Return a path as it is named in messages."""
-    return "standard input" if path == "-" else shorten_value(path, 200)
-
-
-def _open_files(paths: Iterable[str]) -> Iterator[Stream]:
-    for path in paths:
-        if path == "-":
-            standard_input = cast(BinaryReader, getattr(sys.stdin, "buffer", sys.stdin))
-            yield Stream(name_path(path), standard_input, is_file=True)
-            continue
-        with open(path, "rb", buffering=0) as file:
-            yield Stream(name_path(path), cast(BinaryReader, file), is_file=True)
-
-
-def _gather_items(items: Iterable[object], batch_nbytes: int) -> Iterator[Stream | Batch]:
-    """Yield short items in batches and long ones as streams, taking only a few items ahead."""
-    iterator = iter(items)
-    batch: list[bytes] = []
-    n_batched = 0
-    position = 0
-    n_ahead = 1
-    while group := list(islice(iterator, n_ahead)):
-        whole = _encode_group(group, batch_nbytes)
-        # If one of them is long or odd, each is looked at alone.
-        alone = ((_encode_group([item], batch_nbytes), [item]) for item in group)
-        n_bytes = 0
-        for encoded, part in alone if whole is None else [(whole, group)]:
-            n_bytes = sum(map(len, encoded or ()))
-            if batch and (encoded is None or n_batched + n_bytes > batch_nbytes):
-                yield Batch(batch, n_batched, position - len(batch))
-                batch, n_batched = [], 0
-            if encoded is None:
-                yield _open_item(part[0], position)
-            else:
-                batch += encoded
-                n_batched += n_bytes
-            position += len(part)
-        is_short = whole is not None and 4 * n_bytes < batch_nbytes
-        n_ahead = min(2 * n_ahead, _MAX_AHEAD) if is_short else 1
-    if batch:
-        yield Batch(batch, n_batched, position - len(batch))
-
-
-def _encode_group(group: list[object], batch_nbytes: int) -> list[bytes] | None:
-    """Return items as bytes; ``None`` if they are too long together, or not alike."""
-    kinds = set(map(type, group))
-    if kinds == {bytes}:
-        encoded = cast("list[bytes]", group)
-    elif kinds == {str}:
-        texts = cast("list[str]", group)
-        if sum(map(len, texts)) > batch_nbytes:
-            return None
-        try:
-            encoded = list(map(str.encode, texts))
-        except UnicodeEncodeError:
-            encoded = list(map(encode_text, texts))
-    elif len(group) == 1 and isinstance(group[0], str | bytes):  # of a class derived from them
-        item = group[0]
-        return _encode_group(
-            [str.__str__(item) if isinstance(item, str) else bytes(item)], batch_nbytes
-        )
-    else:
-        return None
-    return encoded if sum(map(len, encoded)) <= batch_nbytes else None
-
-
-def _open_item(item: object, position: int) -> Stream:
-    if isinstance(item, str):
-        return Stream(f"item {position}", _TextReader(item))
-    if isinstance(item, bytes):
-        return Stream(f"item {position}", cast(BinaryReader, io.BytesIO(item)))
-    raise _word_item_error(item, position)
-
-
-def _word_item_error(item: object, position: int) -> DataError:
-    hint = ""
-    if isinstance(item, os.PathLike):
-        hint = "; give paths as a list, not through a generator"
-    return DataError(
-        f"cannot read item {position} of the iterable: it is {shorten_value(item)}, of type "
-        f"{type(item).__name__}; each item must be one document, a str or bytes{hint}"
-    )
+    def read_start(self, n_bytes: int) -> bytes:
+        """Return the first ``n_bytes`` of text, of all documents one after another."""
+        data = bytearray()
+        with closing(self.open(READ_NBYTES)) as documents:
+            for document in documents:
+                parts: Iterable[bytes]
+                if isinstance(document, Batch):
+                    parts = document.items
+                else:
+                    parts = document.read_parts(READ_NBYTES)
+                for part in parts:
+                    data += part
+                    if len(data) >= n_bytes:
+                        return bytes(data[:n_bytes])
+        return bytes(data)
 
 
 def source_nbytes(source: Source) -> int | None:
-    """Return how many bytes a source holds if it is made of regular files, else ``None``."""
+    """Return how many bytes a source holds if it is made of regular files of text, else ``None``."""
     return resolve_source(source).n_bytes
 
 
-def resolve_source(source: Source) -> ResolvedSource:
+def resolve_source(source: "Source | ResolvedSource") -> ResolvedSource:
     """Tell what a source is, and check that its files can be read.
 
-    A ``str`` is a path, a glob or "-"; never a text. A list or tuple of ``str`` holds paths if all
-    of its items are existing files, globs that match, or "-", and texts if none of them is; a mixture
-    is an error. (Of a long list the first ``N_ITEMS_PROBED`` items are looked at.) Items of any other
-    iterable are texts. Files are in the order given, those of one glob sorted.
+    A ``str`` is a path, a folder, a glob, an address or "-"; never a text. A list or tuple of ``str``
+    holds paths if all of its items are existing files, globs that match, addresses or "-", and texts
+    if none of them is; a mixture is an error. (Of a long list the first ``N_ITEMS_PROBED`` items are
+    looked at.) Items of any other iterable are texts, or objects with a field that holds one. Files
+    are in the order given, those of one glob or folder sorted.
 
     Raises:
-        FileNotFoundError: a file that does not exist, a glob without a match.
-        IsADirectoryError: a folder.
+        FileNotFoundError: a file that does not exist, a glob without a match, an empty folder.
         PermissionError: a file that may not be read.
         ArgumentError: a source of another type.
         DataError: an empty list, or a list of paths and texts.
     """
+    if isinstance(source, ResolvedSource):
+        return source
+    described = source if isinstance(source, TextSource) else TextSource(source)
+    reading = FileReading(
+        parse_column(described.column),
+        BadInput(check_policy(described.on_bad)),
+        check_format(described.format),
+    )
+    source, filesystem = described.source, described.filesystem
     if isinstance(source, str | os.PathLike):
-        return ResolvedSource(paths=tuple(_expand_path(source)))
+        return ResolvedSource(reading, files=tuple(expand_path(source, filesystem)))
+    if filesystem is not None:
+        return ResolvedSource(reading, files=_expand_in_filesystem(source, filesystem))
     if isinstance(source, bytes | bytearray | memoryview):
         raise ArgumentError(
             f"cannot read from {type(source).__name__} {shorten_value(source)}: a text must stand in a "
@@ -279,22 +261,30 @@ def resolve_source(source: Source) -> ResolvedSource:
             "cannot read from a file that is open as text, where line ends may have been changed; "
             'give its path, or open it with mode "rb"'
         )
+    if is_arrow(source):
+        return ResolvedSource(reading, table=source)
     if isinstance(source, BinaryReader):
-        return ResolvedSource(reader=source)
+        return ResolvedSource(reading, reader=source)
     if isinstance(source, list | tuple):
-        return _resolve_list(source)
-    if isinstance(source, Iterable) and not isinstance(source, dict) and not _is_arrow(source):
-        return ResolvedSource(items=source)
+        if source and all(isinstance(item, InputFile) for item in source):
+            return ResolvedSource(reading, files=tuple(source))
+        return _resolve_list(source, reading)
+    if isinstance(source, Iterable) and not isinstance(source, Mapping):
+        return ResolvedSource(reading, items=source)
     raise ArgumentError(
         f"cannot read from {shorten_value(source)}, of type {type(source).__name__}; give {_ACCEPTED}"
     )
 
 
-def _is_arrow(source: object) -> bool:
-    return type(source).__module__.partition(".")[0] == "pyarrow"
+def _expand_in_filesystem(source: object, filesystem: Any) -> tuple[InputFile, ...]:
+    if not isinstance(source, list | tuple) or not source:
+        raise ArgumentError(
+            f"with filesystem= the source must be a path or a list of paths, not {shorten_value(source)}"
+        )
+    return tuple(chain.from_iterable(expand_path(path, filesystem) for path in source))
 
 
-def _resolve_list(source: Sequence[object]) -> ResolvedSource:
+def _resolve_list(source: Sequence[object], reading: FileReading) -> ResolvedSource:
     if not source:
         raise DataError(f"nothing to read: the {type(source).__name__} is empty; give {_ACCEPTED}")
     if any(isinstance(item, os.PathLike) for item in source[:N_ITEMS_PROBED]):
@@ -304,24 +294,29 @@ def _resolve_list(source: Sequence[object]) -> ResolvedSource:
                     f"cannot read item {position} of a list of paths: it is {shorten_value(item)}, of "
                     f"type {type(item).__name__}, not a path"
                 )
-        paths = cast("Sequence[str | os.PathLike[str]]", source)
-        return ResolvedSource(paths=tuple(chain.from_iterable(map(_expand_path, paths))))
+        return _resolve_paths(cast("Sequence[str | os.PathLike[str]]", source), reading)
+    if len(source) == source.count("-"):
+        return _resolve_paths(["-"], reading)
     probed = [item for item in source[:N_ITEMS_PROBED] if isinstance(item, str) and item != "-"]
     n_paths = sum(map(_names_files, probed))
-    if len(source) == source.count("-"):
-        return ResolvedSource(paths=("-",))
     if n_paths == 0:
         _refuse_missing_files(source)
-        return ResolvedSource(items=source)
+        return ResolvedSource(reading, items=source)
     for position, item in enumerate(source):
-        if item != "-" and not (isinstance(item, str) and _names_files(item)):
-            raise DataError(
-                f"cannot tell whether the list holds paths or texts: {n_paths} of its items name "
-                f"files, but item {position}, {shorten_value(item)}, does not; correct it, or give "
-                "texts as iter([...]), or paths as pathlib.Path"
-            )
-    names = cast("Sequence[str]", source)
-    return ResolvedSource(paths=tuple(chain.from_iterable(map(_expand_path, names))))
+        if item == "-" or (isinstance(item, str) and (_names_files(item) or os.path.isdir(item))):
+            continue
+        raise DataError(
+            f"cannot tell whether the list holds paths or texts: {n_paths} of its items name "
+            f"files, but item {position}, {shorten_value(item)}, does not; correct it, or give "
+            "texts as iter([...]), or paths as pathlib.Path"
+        )
+    return _resolve_paths(cast("Sequence[str]", source), reading)
+
+
+def _resolve_paths(
+    paths: "Sequence[str | os.PathLike[str]]", reading: FileReading
+) -> ResolvedSource:
+    return ResolvedSource(reading, files=tuple(chain.from_iterable(map(expand_path, paths))))
 
 
 def _refuse_missing_files(source: Sequence[object]) -> None:
@@ -340,51 +335,11 @@ def _refuse_missing_files(source: Sequence[object]) -> None:
 def _names_files(item: str) -> bool:
     if not item or len(item) > _LONGEST_PATH or "\n" in item or "\0" in item:
         return False
+    if is_address(item):
+        return item.split() == [item]
     if os.path.exists(item):
-        return not os.path.isdir(item)
-    if not glob.has_magic(item) or ("**" in item and item.split() != [item]):
+        # A word may be the name of a folder by chance.
+        return not os.path.isdir(item) or "/" in item or os.sep in item
+    if not has_magic(item) or ("**" in item and item.split() != [item]):
         return False  # a text, were it taken for a glob, should not make us walk through folders
     return any(not os.path.isdir(path) for path in glob.iglob(item, recursive=True))
-
-
-def _match_glob(pattern: str) -> list[str]:
-    matches = glob.glob(pattern, recursive=True)
-    return sorted(path for path in matches if not os.path.isdir(path))
-
-
-def _expand_path(path: str | os.PathLike[str]) -> list[str]:
-    """Return the files that a path, a glob or "-" stands for."""
-    name = os.fspath(path)
-    if not isinstance(name, str):
-        raise ArgumentError(f"cannot read from {shorten_value(path)}: paths of bytes are not taken")
-    if name == "-":
-        return [name]
-    if "\0" not in name and os.path.exists(name):
-        _check_file(name)
-        return [name]
-    if isinstance(path, str) and glob.has_magic(name) and "\0" not in name:
-        matches = _match_glob(name)
-        if not matches:
-            raise FileNotFoundError(
-                f"cannot read {shorten_value(name, 200)}: no file matches this pattern, seen from the "
-                f"folder {os.getcwd()!r}"
-            )
-        for match in matches:
-            _check_file(match)
-        return matches
-    raise FileNotFoundError(
-        f"cannot read {shorten_value(name, 200)}: there is no such file; a text, unlike a path, must "
-        'stand in a list: ["..."]'
-    )
-
-
-def _check_file(path: str) -> None:
-    if os.path.isdir(path):
-        raise IsADirectoryError(
-            f"cannot read {shorten_value(path, 200)}: it is a folder; for the files in it give "
-            f"{os.path.join(path, '*')!r}, or {os.path.join(path, '**', '*')!r} with its sub-folders"
-        )
-    if not os.access(path, os.R_OK):
-        raise PermissionError(
-            f"cannot read {shorten_value(path, 200)}: no permission to read it; see its access rights"
-        )

@@ -1,10 +1,11 @@
 """What a training run did, in figures: for reading and for machines."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from numbpe.bad_input import BadInput
 from numbpe.sizes import format_nbytes
 from numbpe.train_checks import CheckLines
 
@@ -32,6 +33,8 @@ class TrainingSummary:
     files: dict[str, Path]
     peak_rss_nbytes: int | None
     checks: CheckLines | None = None
+    skipped: BadInput = field(default_factory=BadInput)
+    """What ``--on-bad skip`` left out."""
     refusals: Sequence[str] = ()
     """What was asked for and could not be written."""
 
@@ -56,6 +59,7 @@ class TrainingSummary:
             "counting_bytes_per_second": self._bytes_per_second(),
             "peak_rss_nbytes": self.peak_rss_nbytes,
             "checks": None if self.checks is None else list(self.checks.lines),
+            "skipped": self.skipped.to_dict(),
             "refusals": list(self.refusals),
             "passed": self.passed,
             "files": {form: str(path) for form, path in self.files.items()},
@@ -78,6 +82,8 @@ class TrainingSummary:
             lines.append(
                 f"counts   {self.n_pieces:,} pieces, {self.n_distinct_words:,} distinct words"
             )
+        if left_out := self.skipped.describe():
+            lines.append(f"skipped  {left_out}")
         lines.append(f"trained  {self.vocab_size:,} tokens, {self.n_merges:,} merges")
         if len(self.vocab_sizes) > 1:
             lines.append(f"sizes    {', '.join(f'{size:,}' for size in self.vocab_sizes)} tokens")

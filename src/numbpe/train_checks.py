@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from numbpe.sizes import format_nbytes
 
 if TYPE_CHECKING:
     from numbpe.checks import CheckReport
+    from numbpe.sources import TextSource
     from numbpe.tokenizer import Tokenizer
 
 HELD_OUT_NBYTES = 1_000_000
@@ -36,7 +36,7 @@ def check_training(
     train_again: "Callable[[], Tokenizer]",
     train_to_size: "Callable[[int], Tokenizer]",
     second_run: str,
-    held_out: Path | None,
+    held_out: "TextSource | None",
     *,
     was_trained_on: bool,
 ) -> CheckLines:
@@ -61,21 +61,29 @@ def check_training(
     return CheckLines(passed, tuple(lines))
 
 
-def _read_held_out(path: Path | None, *, from_end: bool) -> tuple[str, str]:
-    """Return the first or the last part of a file, and what to call it."""
-    if path is None:
+def _read_held_out(source: "TextSource | None", *, from_end: bool) -> tuple[str, str]:
+    """Return a part of a file, and what to call it: the last one of plain text that was trained on."""
+    if source is None:
         return "", ""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        if from_end:
-            file.seek(max(0, size - HELD_OUT_NBYTES))
-        data = file.read(HELD_OUT_NBYTES)
-    if len(data) == size:
-        place = f"{path}"
+    from numbpe.sources import resolve_source
+
+    resolved = resolve_source(source)
+    size = resolved.n_bytes
+    if size is not None and resolved.files:
+        part = "last" if from_end else "first"
+        with open(resolved.files[0].path, "rb") as file:
+            if from_end:
+                file.seek(max(0, size - HELD_OUT_NBYTES))
+            data = file.read(HELD_OUT_NBYTES)
     else:
-        place = f"the {'last' if from_end else 'first'} {format_nbytes(len(data))} of {path}"
+        part = "first"
+        data = resolved.read_start(HELD_OUT_NBYTES)
+    name = resolved.description.strip("'")
     # A character that the cut went through is left out.
-    return data.decode("utf-8", "ignore"), place
+    text = data.decode("utf-8", "ignore")
+    if len(data) == size:
+        return text, name
+    return text, f"the {part} {format_nbytes(len(data))} of {name}"
 
 
 def _list_lines(report: "CheckReport", second_run: str, place: str) -> list[str]:

@@ -2,9 +2,11 @@
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from numbpe.command_options import describe_inputs
 from numbpe.errors import ArgumentError
 from numbpe.outputs import (
     STANDARD_INPUT,
@@ -89,6 +91,7 @@ def _train_in_folder(
         files={**files, "counts": Path(arguments.counts)} if saves_counts else files,
         peak_rss_nbytes=peak_rss_nbytes,
         checks=checks,
+        skipped=report.skipped,
         refusals=refusals,
     )
 
@@ -121,11 +124,11 @@ def _check(
     """Run the checks; the second training run is one with other threads and chunks."""
     threads = choose_second_threads(arguments.threads)
     largest = arguments.vocab[-1]
+    held_out = None
     if arguments.held_out is not None:
-        held_out: Path | None = Path(arguments.held_out)
-    else:
-        # The files are known to be there: they were read.
-        held_out = Path(plan.source[0]) if arguments.input else None
+        held_out = describe_inputs(arguments, [arguments.held_out])
+    elif arguments.input:
+        held_out = replace(plan.source, source=plan.source.source[:1])
     return check_training(
         tokenizers,
         lambda: plan.train(largest, threads=threads, chunk_nbytes=SECOND_CHUNK_NBYTES)[0],

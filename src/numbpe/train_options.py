@@ -2,7 +2,7 @@
 
 import argparse
 
-from numbpe.command_options import add_errors_option, add_input_option, read_size
+from numbpe.command_options import add_errors_option, add_text_options, read_size
 from numbpe.outputs import FORMATS
 from numbpe.recipes import RECIPES
 
@@ -35,9 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_source_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("text")
-    add_input_option(
-        group, "text files, globs in quotes, or - for stdin; needed unless --counts is read"
-    )
+    add_text_options(group, "; needed unless --counts is read")
     group.add_argument(
         "--counts",
         metavar="FILE",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from numbpe.command_options import list_files
+from numbpe.command_options import describe_inputs
 from numbpe.errors import ArgumentError
 from numbpe.progress import Progress
 from numbpe.recipes import get_recipe
@@ -96,7 +96,7 @@ def make_plan(arguments: argparse.Namespace) -> TrainingPlan:
         from numbpe.word_counts import WordCounts
 
         counts = WordCounts.load(arguments.counts)
-    source = list_files(arguments.input) if counts is None else counts
+    source = describe_inputs(arguments, arguments.input) if counts is None else counts
     if arguments.extend is not None:
         return TrainingPlan(source, _collect_shared_options(arguments), _load_base(arguments))
     return TrainingPlan(source, _collect_options(arguments, counts), None)

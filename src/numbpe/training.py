@@ -3,10 +3,11 @@
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, Unpack
 
 from numbpe.arrays import Counts
+from numbpe.bad_input import BadInput, warn_of_skipped
 from numbpe.corpus import CHUNK_NBYTES, ErrorPolicy
 from numbpe.counting import CountingRun
 from numbpe.garbage import paused_collection
@@ -15,7 +16,7 @@ from numbpe.parallel import resolve_threads
 from numbpe.patterns import compile_pattern
 from numbpe.progress import Progress
 from numbpe.recipes import Recipe, get_recipe
-from numbpe.sources import Source
+from numbpe.sources import ReadingOptions, Source, describe_source, refuse_reading
 from numbpe.special_tokens import check_special_tokens
 from numbpe.tokenizer import Tokenizer
 from numbpe.training_options import check_origin, check_sizes
@@ -39,6 +40,7 @@ class TrainingReport:
     stopped_early : no pair was left before the vocabulary was full
     merge_counts : (n_merges,) int64, how often each pair stood in the corpus when it was merged
     word_counts : the counts that the merges were made from
+    skipped : what ``on_bad="skip"`` left out
     """
 
     n_source_bytes: int
@@ -50,6 +52,7 @@ class TrainingReport:
     vocab_size: int
     merge_counts: Counts
     word_counts: WordCounts
+    skipped: BadInput = field(default_factory=BadInput)
 
 
 def train(
@@ -66,11 +69,12 @@ def train(
     errors: ErrorPolicy = "replace",
     progress: bool | Progress = True,
     unicode_version: str = "16",
+    **reading: Unpack[ReadingOptions],
 ) -> Tokenizer:
     """Return a tokenizer whose vocabulary of ``vocab_size`` tokens is trained on ``source``.
 
-    source : paths, globs, "-" for stdin, an iterable of str or bytes (each of them a document), or
-        WordCounts
+    source : paths, folders, globs, addresses, "-" for stdin, tables, an iterable of str, bytes or objects
+        with a field (each of them a document), or WordCounts; see :data:`numbpe.sources.Source`
     vocab_size : tokens in all: 256 bytes, the special tokens, and one for each merge
     special_tokens : literal text at which documents end, and which has tokens of its own. They
         never merge with anything. (With the recipe "hf" they are text like any other.)
@@ -80,7 +84,7 @@ def train(
         0.23.3 with ByteLevel and all bytes in its alphabet: files are cut into lines too
     min_frequency : stop when the most frequent pair occurs less often
     max_token_bytes : make no longer token ("hf": make it shorter than this, but for two bytes)
-    threads, memory, errors, progress, unicode_version : see :func:`numbpe.count_words`
+    threads, memory, errors, progress, unicode_version, reading : see :func:`numbpe.count_words`
 
     If no pair is left before ``vocab_size`` is reached, the vocabulary is smaller, with a warning
     of the class StoppedEarlyWarning. The result depends on the text and on the options that name
@@ -107,7 +111,9 @@ def train(
         errors=errors,
         progress=progress,
         unicode_version=unicode_version,
+        **reading,
     )
+    warn_of_skipped(report.skipped)
     if report.stopped_early:
         message = word_stopped_early(vocab_size, report.vocab_size)
         warnings.warn(message, StoppedEarlyWarning, stacklevel=2)
@@ -146,6 +152,7 @@ def train_with_report(
     unicode_version: str = "16",
     chunk_nbytes: int = CHUNK_NBYTES,
     on_counted: Callable[[WordCounts], None] | None = None,
+    **reading: Unpack[ReadingOptions],
 ) -> tuple[Tokenizer, TrainingReport]:
     """Train as :func:`train` does, and say what was done. Nothing is warned of; see the report.
 
@@ -163,12 +170,14 @@ def train_with_report(
 
     started = time.perf_counter()
     cut_tokens = names if rules.cuts_special_tokens else ()
+    run = CountingRun(compiled, cut_tokens, n_threads, budget, cuts_lines=rules.cuts_lines)
     if isinstance(source, WordCounts):
+        refuse_reading(reading)
         words = source
         check_origin(words, compiled, cut_tokens, rules)
     else:
-        run = CountingRun(compiled, cut_tokens, n_threads, budget, cuts_lines=rules.cuts_lines)
-        words = run.count(source, errors=errors, progress=bars, chunk_nbytes=chunk_nbytes)
+        described = describe_source(source, reading)
+        words = run.count(described, errors=errors, progress=bars, chunk_nbytes=chunk_nbytes)
         if on_counted is not None:
             on_counted(words)
     counted = time.perf_counter()
@@ -179,7 +188,9 @@ def train_with_report(
         tokenizer = Tokenizer.from_definition(definition, compiled)
     done = time.perf_counter()
     seconds = {"counting": counted - started, "merging": done - counted}
-    return tokenizer, describe_run(tokenizer, words, seconds, stopped_early=stopped_early)
+    return tokenizer, describe_run(
+        tokenizer, words, seconds, stopped_early=stopped_early, skipped=run.bad
+    )
 
 
 def describe_run(
@@ -188,6 +199,7 @@ def describe_run(
     seconds: dict[str, float],
     *,
     stopped_early: bool,
+    skipped: BadInput,
     n_old_merges: int = 0,
 ) -> TrainingReport:
     """Return what a run did that made all merges but the first ``n_old_merges``."""
@@ -204,6 +216,7 @@ def describe_run(
         vocab_size=len(vocabulary),
         merge_counts=counts[n_old_merges:],
         word_counts=words,
+        skipped=skipped,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from numbpe.corpus import ErrorPolicy, word_invalid_text
 from numbpe.errors import DataError, shorten_value
-from numbpe.sources import name_path
+from numbpe.input_files import InputFile
 
 _BLOCK_NBYTES: Final = 1 << 20
 _STANDARD_INPUT: Final = "-"
@@ -26,7 +26,7 @@ def iterate_blocks(path: str | Path, errors: ErrorPolicy = "strict") -> Iterator
     Raises InvalidTextError, which names the byte, for text in another encoding; DataError for a file
     without a byte; OSError for one that cannot be read.
     """
-    name = name_path(os.fspath(path))
+    name = InputFile(os.fspath(path)).name
     decoder = codecs.getincrementaldecoder("utf-8")(errors)
     n_taken = 0
     is_stdin = os.fspath(path) == _STANDARD_INPUT
