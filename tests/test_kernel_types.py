@@ -1,6 +1,7 @@
 """What Numba makes of the kernels: one specialisation each, and no floats where integers belong."""
 
 import importlib
+import io
 import os
 import pkgutil
 import re
@@ -43,6 +44,8 @@ def trained_kernels() -> dict[str, Any]:
     for pattern in ("gpt2", "o200k"):
         for recipe in ("cs336", "tiktoken", "hf"):
             numbpe.train(texts, 280, pattern=pattern, recipe=recipe, progress=False, threads=2)
+    rows = rb'{"text": "a\n\ud83d\ude00", "te\u0078": [1.5, true, {}]}'
+    numbpe.count_words(io.BytesIO(rows), threads=1)
     return dict(iterate_kernels())
 
 

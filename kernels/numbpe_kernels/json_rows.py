@@ -187,8 +187,7 @@ def _read_row(
     found = reader.found
     containers = reader.containers
     n_names = len(reader.path_bounds) - 1
-    depth = 0
-    level = 0  # how many of the open objects, from the outermost on, lie on the path
+    depth = level = 0  # level: how many of the open objects, from the outermost on, lie on the path
     leads_on = True  # whether an object that begins here would be the next of them
     is_target = False
     awaited = _VALUE
@@ -225,8 +224,7 @@ def _read_row(
                 position = _read_scalar(reader, text, position, is_target)
                 if position < 0:
                     return -1
-            is_target = False
-            leads_on = False
+            is_target = leads_on = False
         elif byte == _COMMA:
             position += 1
             awaited = _KEY if containers[depth] == _OBJECT else _VALUE
