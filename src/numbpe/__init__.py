@@ -13,6 +13,7 @@ __all__ = [
     "DataError",
     "FormatError",
     "NumbpeError",
+    "TextSource",
     "Tokenizer",
     "WordCounts",
     "count_words",
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from numbpe.errors import FormatError as FormatError
     from numbpe.errors import NumbpeError as NumbpeError
     from numbpe.loading import load as load
+    from numbpe.sources import TextSource as TextSource
     from numbpe.tokenizer import Tokenizer as Tokenizer
     from numbpe.training import train as train
     from numbpe.training import train_bpe as train_bpe
@@ -38,6 +40,7 @@ _HOMES = {
     "DataError": "errors",
     "FormatError": "errors",
     "NumbpeError": "errors",
+    "TextSource": "sources",
     "Tokenizer": "tokenizer",
     "WordCounts": "counting",
     "count_words": "counting",

@@ -36,7 +36,7 @@ BAD_COMMANDS: list[tuple[list[str], int, str]] = [
     (["--input", "corpus.txt", "missing", "--vocab", "300"], 1, "missing"),
     (["--input", "missing", "absent", "--vocab", "300"], 1, "missing"),
     (["--input", "no-*.txt", "--vocab", "300"], 1, "no-*.txt"),
-    (["--input", ".", "--vocab", "300"], 1, "folder"),
+    (["--input", "corpus.txt", "--vocab", "300", "--column", "a..b"], 2, "a..b"),
     (["--input", "bad.txt", "--vocab", "300", "--errors", "strict"], 1, "byte 4"),
     (["--input", "corpus.txt", "--vocab", "300", "--output", "corpus.txt"], 1, "corpus.txt"),
     (["--counts", "missing.parquet", "--vocab", "300"], 1, "missing.parquet"),
