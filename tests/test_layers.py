@@ -18,6 +18,8 @@ SCRIPT_FILES = sorted((ROOT / "scripts").glob("*.py"))
 COMMAND_LINE = {
     "numbpe.cli",
     "numbpe.audit_command",
+    "numbpe.report_command",
+    "numbpe.step_command",
     "numbpe.train_command",
     "numbpe.train_checks",
     "numbpe.train_options",

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from numbpe.command_options import (
@@ -30,7 +31,8 @@ With --text also how often each spelling comes in a text, and which rows never d
 _EPILOG = """examples:
   numbpe audit llama3/tokenizer.json
   numbpe audit llama3/tokenizer.json --text owt.txt --width 8192
-  numbpe audit gpt2/tokenizer.json --json"""
+  numbpe audit gpt2/tokenizer.json --json
+  numbpe audit combinatorial.json --text owt.txt"""
 
 _SHOWN_IDS = 12
 
@@ -38,16 +40,26 @@ _SHOWN_IDS = 12
 def run(arguments: argparse.Namespace) -> CommandReport:
     """Audit a vocabulary, and return the figures."""
     _check_numbers(arguments)
-    from numbpe.see.audit import audit
-    from numbpe.see.usage import count_tokens
-
     paths = list_files(arguments.text)
-    tokenizer = load_tokenizer(arguments)
-    usage = count_tokens(tokenizer, paths, arguments.errors) if paths else None
-    found = audit(tokenizer, width=arguments.width, usage=usage)
+    found = _audit(arguments, paths)
     if not arguments.json:
         write_lines(*word_audit(found, arguments.families))
     return CommandReport({"tokenizer": arguments.tokenizer} | found.to_dict(arguments.families))
+
+
+def _audit(arguments: argparse.Namespace, paths: "Sequence[str | Path]") -> "VocabularyAudit":
+    from numbpe.see.audit import audit, audit_tables
+    from numbpe.see.kinds import read_combinatorial
+    from numbpe.see.texts import iterate_blocks
+    from numbpe.see.usage import count_tokens
+
+    tables = read_combinatorial(arguments.tokenizer)
+    if tables is not None:
+        blocks = [block for path in paths for block in iterate_blocks(path, arguments.errors)]
+        return audit_tables(tables, width=arguments.width, text="".join(blocks) if paths else None)
+    tokenizer = load_tokenizer(arguments)
+    usage = count_tokens(tokenizer, paths, arguments.errors) if paths else None
+    return audit(tokenizer, width=arguments.width, usage=usage)
 
 
 def _check_numbers(arguments: argparse.Namespace) -> None:

@@ -29,6 +29,8 @@ from numbpe import (
     decode_command,
     encode_command,
     inspect_command,
+    report_command,
+    step_command,
     train_command,
 )
 from numbpe.errors import ArgumentError, NumbpeError
@@ -117,6 +119,8 @@ def make_parser() -> argparse.ArgumentParser:
         decode_command,
         inspect_command,
         audit_command,
+        report_command,
+        step_command,
         convert_command,
         combinatorial_command,
     ):

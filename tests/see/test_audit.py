@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import numbpe
-from numbpe.see.audit import audit
+from numbpe.combinatorial.definition import CombinatorialVocabulary
+from numbpe.combinatorial.formats import read_vocabulary
+from numbpe.see.audit import audit, audit_tables
 from numbpe.see.reachability import find_unreachable
 from numbpe.see.spellings import KINDS, Spelling, audit_spellings, find_kind
 from numbpe.see.usage import count_tokens
@@ -215,3 +217,34 @@ def test_what_is_no_tokenizer__is_refused(
     path.write_text('{"a": 1}')
     assert run("audit", path) == 1
     assert "notes.json" in capsys.readouterr().err
+
+
+def test_audit_tables__of_space_and_case_apart_is_near_zero(shared_data: Path) -> None:
+    """Truth: the rule; tables of the reference implementation, and their encoding by the specification."""
+    from numbpe.combinatorial.reference import ReferenceTokenizer
+
+    vocabulary = read_vocabulary(shared_data / "combinatorial" / "english_8k.json")
+    assert isinstance(vocabulary, CombinatorialVocabulary)
+    text = "The cat and THE hat, the end. " * 3
+    found = audit_tables(vocabulary, text=text)
+    assert found.n_rows == 8192
+    assert found.spellings.n_rows > 6000
+    assert found.share_saved < 0.001
+    cores = Counter(core for _, _, core, _ in ReferenceTokenizer(vocabulary).encode(text))
+    assert found.usage is not None
+    assert {i: n for i, n in enumerate(found.usage.counts.tolist()) if n} == dict(cores)
+
+
+def test_audit_tables__counts_cores_that_spell_a_word_again() -> None:
+    """Truth: by hand: "The" and " the" are cores here; the second "the" is made anew, and never given."""
+    merges = (("t", "h"), ("th", "e"), ("T", "h"), ("Th", "e"), ("h", "e"), ("t", "he"))
+    tables = CombinatorialVocabulary(
+        prefixes=("", " "), suffixes=("",), alphabet=("T", "e", "h", "t"), merges=merges
+    )
+    found = audit_tables(tables, width=10)
+    again = [family.word for family in found.spellings.repeated]
+    assert again == ["the", "t", "th"]
+    assert found.spellings.rows_saved == 4
+    assert found.parameters == {"tied": 40, "untied": 80}
+    made_anew = 256 + 4 + 5
+    assert found.unreachable.by_merging == (made_anew,)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -14,8 +14,15 @@ from numbpe.see.usage import TokenUsage
 from numbpe.token_display import show_token
 from numbpe.tokenizer import Tokenizer
 
+BYTE_ROWS: Final = {byte: bytes([byte]) for byte in range(256)}
+"""The rows of single bytes that come first in a table of cores."""
+
 RARE: Final = 10
 """A spelling that a text has less often than this is called rare."""
+
+
+if TYPE_CHECKING:
+    from numbpe.combinatorial.definition import CombinatorialVocabulary
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,14 @@ class VocabularyAudit:
         return rows
 
 
+def check_width(width: int) -> None:
+    """Raise ArgumentError unless ``width`` is 1 or more."""
+    if width < 1:
+        raise ArgumentError(
+            f"width must be 1 or more, not {width}: it is how many numbers a row of the embedding has"
+        )
+
+
 def audit(
     tokenizer: Tokenizer, *, width: int = 4096, usage: TokenUsage | None = None
 ) -> VocabularyAudit:
@@ -136,10 +151,7 @@ def audit(
 
     Example: ``audit(numbpe.load("llama3/tokenizer.json")).spellings.rows_saved`` is 31,285.
     """
-    if width < 1:
-        raise ArgumentError(
-            f"width must be 1 or more, not {width}: it is how many numbers a row of the embedding has"
-        )
+    check_width(width)
     definition = tokenizer.definition
     left_out = {token.id for token in definition.added_tokens} | tokenizer._decoder.byte_token_ids
     if definition.rules.unk_id is not None:
@@ -152,6 +164,46 @@ def audit(
         ordinary_ids=tuple(ordinary),
         spellings=audit_spellings(ordinary),
         unreachable=find_unreachable(tokenizer),
+        width=width,
+        usage=usage,
+    )
+
+
+def audit_tables(
+    vocabulary: "CombinatorialVocabulary", *, width: int = 4096, text: str | None = None
+) -> VocabularyAudit:
+    """Return what the rows of combinatorial tables are spent on; ids are those of cores.
+
+    Space and case are in tables of their own there, so that hardly a core should spell a word again.
+
+    text: for the figures about use.
+
+    Raises ArgumentError for a width below 1.
+    """
+    from numbpe.combinatorial.reference import ReferenceTokenizer, make_ranks, split_core
+
+    check_width(width)
+    first, stop = len(BYTE_ROWS), vocabulary.first_special_id
+    contents = {i: vocabulary.core_strings[i].encode() for i in range(first, stop)}
+    ranks = make_ranks(vocabulary.merges)
+    unmade = tuple(
+        i
+        for i, content in contents.items()
+        if vocabulary.core_ids[content.decode()] != i
+        or len(split_core(content.decode(), ranks)) > 1
+    )
+    usage = None
+    if text is not None:
+        rows = ReferenceTokenizer(vocabulary).encode(text)
+        cores = np.fromiter((core for _, _, core, _ in rows), dtype=np.int64, count=len(rows))
+        counts = np.bincount(cores, minlength=vocabulary.n_cores)
+        usage = TokenUsage(counts, len(text.encode()), len(text))
+    return VocabularyAudit(
+        contents=BYTE_ROWS | contents,
+        n_rows=vocabulary.vocab_size,
+        ordinary_ids=tuple(contents),
+        spellings=audit_spellings(contents),
+        unreachable=UnreachableRows(unmade, ()),
         width=width,
         usage=usage,
     )

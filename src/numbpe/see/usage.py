@@ -1,6 +1,6 @@
 """How often a text uses each row of a vocabulary."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,3 +53,19 @@ def count_tokens(
         for ids in tokenizer.encode_iterable(tally(path)):
             counts += np.bincount(ids, minlength=n_ids)
     return TokenUsage(counts, n_bytes, n_characters)
+
+
+def count_text(tokenizer: Tokenizer, text: str) -> TokenUsage:
+    """Return how often each row comes when one text is encoded."""
+    n_ids = tokenizer.vocabulary.n_ids
+    counts = np.zeros(n_ids, dtype=np.int64)
+    for ids in tokenizer.encode_iterable([text]):
+        counts += np.bincount(ids, minlength=n_ids)
+    return TokenUsage(counts, len(text.encode("utf-8")), len(text))
+
+
+def add_usages(usages: Sequence[TokenUsage]) -> TokenUsage:
+    """Return what several texts use together; there must be one at least."""
+    counts: Counts = np.vstack([usage.counts for usage in usages]).sum(axis=0)
+    n_bytes = sum(usage.n_bytes for usage in usages)
+    return TokenUsage(counts, n_bytes, sum(usage.n_characters for usage in usages))
