@@ -161,8 +161,11 @@ def class_end_block(
         n_bytes = count_trailing_zeros(cut_off)
         if n_bytes == 0:
             return 0
+    inside = mask_below(n_bytes)
+    leads, three, four = leads & inside, three & inside, four & inside
+    # A character before the one that is cut off must not want bytes of it: that is not UTF-8.
     expected = leads << ONE | three << TWO | four << _THREE
-    return n_bytes if (expected ^ continuation) & mask_below(n_bytes) == ZERO else 0
+    return n_bytes if expected == continuation & inside else 0
 
 
 @njit

@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BudgetError",
+    "CombinatorialTokenizer",
     "DataError",
     "FormatError",
     "NumbpeError",
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from numbpe.combinatorial.tokenizer import CombinatorialTokenizer as CombinatorialTokenizer
     from numbpe.counting import WordCounts as WordCounts
     from numbpe.counting import count_words as count_words
     from numbpe.errors import BudgetError as BudgetError
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BudgetError": "errors",
+    "CombinatorialTokenizer": "combinatorial.tokenizer",
     "DataError": "errors",
     "FormatError": "errors",
     "NumbpeError": "errors",

@@ -1,7 +1,7 @@
 """Many texts to token ids at once: grouped, encoded side by side, put together in order."""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ _MOST_TEXTS_A_GROUP: Final = 1 << 14
 
 Encoded = tuple[TokenIds, Offsets]
 
+T = TypeVar("T")
+
 
 def encode_batch(
     definition: TokenizerDefinition,
@@ -41,29 +43,44 @@ def encode_batch(
     text; it names the position.
     """
     check_policy(special)
+
+    def encode_group(group: list[str | bytes]) -> Encoded:
+        prepared = segmenter.prepare(group, special)
+        ids, offsets = encoder.encode_parts(prepared.text, prepared.parts)
+        return ids, offsets[prepared.first_parts]
+
+    encoded = encode_groups(texts, encode_group, threads)
+    return _join(encoded, definition.template if add_special_tokens else None)
+
+
+def encode_groups(
+    texts: Iterable[str | bytes],
+    encode_group: "Callable[[list[str | bytes]], T]",
+    threads: int | None,
+) -> list[T]:
+    """Return what ``encode_group`` makes of successive groups of texts, side by side, in order.
+
+    Raises ArgumentError as :func:`encode_batch`, and what ``encode_group`` raises.
+    """
     n_threads = resolve_threads(threads)
-    found: dict[int, Encoded] = {}
+    found: dict[int, T] = {}
 
     def make_worker() -> "Callable[[tuple[int, list[str | bytes]]], None]":
-        def encode_group(item: tuple[int, list[str | bytes]]) -> None:
-            number, group = item
-            prepared = segmenter.prepare(group, special)
-            ids, offsets = encoder.encode_parts(prepared.text, prepared.parts)
-            found[number] = ids, offsets[prepared.first_parts]
+        def work(item: tuple[int, list[str | bytes]]) -> None:
+            found[item[0]] = encode_group(item[1])
 
-        return encode_group
+        return work
 
     groups = enumerate(_iterate_groups(texts))
     first = next(groups, None)
     if first is None:
-        return _join([], definition.template if add_special_tokens else None)
+        return []
     second = next(groups, None)
     if second is None:
         make_worker()(first)  # too little for other threads
     else:
         consume_in_threads(_chain(first, second, groups), make_worker, n_threads)
-    ordered = [found[number] for number in range(len(found))]
-    return _join(ordered, definition.template if add_special_tokens else None)
+    return [found[number] for number in range(len(found))]
 
 
 def _chain(first: Any, second: Any, others: Iterator[Any]) -> Iterator[Any]:

@@ -79,7 +79,12 @@ def make_scanner(pattern: Pattern | None) -> Scanner:
 @functools.cache
 def load_class_table(unicode_version: str) -> ClassTable:
     """Return the flags of all characters outside ASCII in a version of Unicode, "16" or "17"."""
-    flags = _flag_code_points(load_unicode_tables(unicode_version)).reshape(-1, ROW_SIZE)
+    return build_class_table(_flag_code_points(load_unicode_tables(unicode_version)))
+
+
+def build_class_table(flags: NDArray[np.uint8]) -> ClassTable:
+    """Return the table of flags, one for each code point; see class_masks.FLAG_LETTER."""
+    flags = flags.reshape(-1, ROW_SIZE)
     number_of_row: dict[bytes, int] = {}
     numbers = [number_of_row.setdefault(row.tobytes(), len(number_of_row)) for row in flags]
     contents = np.frombuffer(b"".join(number_of_row), dtype=np.uint8)
