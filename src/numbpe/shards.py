@@ -131,7 +131,7 @@ def encode_files(
     )  # fmt: skip
     paths = name_shards(target, shards)
     resolved = resolve_source(describe_source(source, reading))
-    _check_paths(paths, resolved)
+    check_paths(paths, resolved)
     n_text_bytes = _measure_text(resolved, shards)
     if resume:
         require_lasting_inputs(resolved)
@@ -331,7 +331,7 @@ def _take_shard(
         yield encoded
 
 
-def _check_paths(paths: list[Path], source: ResolvedSource) -> None:
+def check_paths(paths: list[Path], source: ResolvedSource) -> None:
     """Raise ArgumentError if an output would replace an input."""
     for path in paths:
         for file in source.files or ():

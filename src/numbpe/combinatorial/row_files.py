@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,8 @@ from numbpe.memory_budget import open_budget
 from numbpe.parallel import resolve_threads
 from numbpe.progress import Progress
 from numbpe.shard_settings import DEFAULT_SEPARATOR, ShardSettings, find_separator
-from numbpe.shards import EncodingRun
-from numbpe.sources import Source, resolve_source
+from numbpe.shards import EncodingRun, check_paths
+from numbpe.sources import ReadingOptions, Source, describe_source, resolve_source
 
 SUFFIXES: Final = (".npy", ".parquet")
 COLUMN: Final = "rows"
@@ -66,21 +66,18 @@ def encode_files(
     memory: int | str | None = None,
     progress: bool | Progress = True,
     chunk_nbytes: int = CHUNK_NBYTES // 4,
+    **reading: Unpack[ReadingOptions],
 ) -> RowReport:
     """Write the rows of a corpus to a file; see ``CombinatorialTokenizer.encode_files``."""
     started = time.perf_counter()
     target = Path(os.fspath(output))
     settings = _make_settings(route, target, separator, special, errors)
-    for name in resolve_source(source).paths or ():
-        if name != "-" and target.exists() and os.path.samefile(target, name):
-            raise ArgumentError(
-                f"the output {shorten_value(str(target), 200)} is one of the files to read; give "
-                "another name"
-            )
+    resolved = resolve_source(describe_source(source, reading))
+    check_paths([target], resolved)
     run = EncodingRun(route.as_tokenizer(), settings, resolve_threads(threads), open_budget(memory))
     n_documents = n_rows = 0
     with (
-        run.encode(source, 1, 1, (), progress, chunk_nbytes) as results,
+        run.encode(resolved, 1, 1, (), progress, chunk_nbytes) as results,
         _open_writer(target, settings) as writer,
     ):
         for encoded in results:

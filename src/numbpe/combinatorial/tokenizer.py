@@ -188,7 +188,8 @@ class CombinatorialTokenizer:
             in a ``.npy`` file: ``"auto"`` by default, None for files and items alone; ``special``;
             ``errors``, what becomes of bytes that are not UTF-8, as in ``bytes.decode``;
             ``threads``; ``memory``, bytes or text such as "4GiB" that the process may take;
-            ``progress``, whether to show a bar.
+            ``progress``, whether to show a bar; and those of
+            :class:`numbpe.sources.ReadingOptions`.
 
         The rows of a document are those of :meth:`encode`, whatever the threads and the memory.
 
