@@ -4,6 +4,8 @@ A descriptor lists the fields of a structure in their order, fields of fields in
 the address and the length of each dimension, of a number its value.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,8 +13,11 @@ from numbpe_kernels._jit import njit
 from numbpe_kernels.automaton import Automaton
 from numbpe_kernels.characters import CharacterTable
 from numbpe_kernels.class_masks import ClassTable
-from numbpe_kernels.encoding import N_DONE, EncoderState, encode_words
-from numbpe_kernels.junctions import N_WORDS, JunctionTable, junctions_refine
+from numbpe_kernels.encoder_arrays import N_DONE, EncoderState
+from numbpe_kernels.encoding import encode_words
+from numbpe_kernels.junction_table import JunctionTable
+from numbpe_kernels.junctions import N_WORDS, junctions_refine
+from numbpe_kernels.lanes import MergeLanes
 from numbpe_kernels.model import EncoderModel
 from numbpe_kernels.ranks import MergeScratch, MergeTable
 from numbpe_kernels.scanner import Scanner
@@ -25,25 +30,38 @@ from numbpe_kernels.token_table import TokenTable
 from numbpe_kernels.views import (
     view_i32,
     view_i64,
+    view_i64_matrix,
     view_u8,
     view_u8_matrix,
     view_u16,
     view_u32,
     view_u64,
 )
+from numbpe_kernels.word_cache import WordCache
 from numbpe_kernels.word_table import WordTable
 
 SCANNER_SIZE = 20
 MODEL_SIZE = 28
-STATE_SIZE = 45
-DESCRIPTOR_SIZE = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE
-"""Numbers of a scanner, a model and a state, which stand in this order."""
+STATE_SIZE = 53
+CALL_SIZE = 9
+DESCRIPTOR_SIZE = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE + CALL_SIZE
+"""Numbers of a scanner, a model, a state and a call, which stand in this order."""
 
 JUNCTIONS_SIZE = 8
 """Numbers of a table of junctions, which has a descriptor of its own."""
 
 _MODEL = SCANNER_SIZE
 _STATE = SCANNER_SIZE + MODEL_SIZE
+_CALL = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE
+
+
+class EncoderCall(NamedTuple):
+    """What is to be encoded, and where the ids go; see encoding.encode_words."""
+
+    text: NDArray[np.uint8]
+    parts: NDArray[np.int64]
+    ids_out: NDArray[np.uint32]
+    offsets_out: NDArray[np.int64]
 
 
 @njit
@@ -98,79 +116,90 @@ def encoder_view_model(d: NDArray[np.int64]) -> EncoderModel:
 def encoder_view_state(d: NDArray[np.int64]) -> EncoderState:
     """Return the state of a descriptor. d : (DESCRIPTOR_SIZE,) int64. Reads only."""
     i = _STATE
-    cache = WordTable(
+    table = WordTable(
         view_u64(d[i], d[i + 1]),
         view_u8(d[i + 2], d[i + 3]),
         view_u64(d[i + 4], d[i + 5]),
-        view_u64(d[i + 6], d[i + 7]),
-        view_u64(d[i + 8], d[i + 9]),
-        view_i64(d[i + 10], d[i + 11]),
-        np.uint64(d[i + 12]),
+        view_i64(d[i + 6], d[i + 7]),
+        np.uint64(d[i + 8]),
     )
+    cache = WordCache(table, view_u32(d[i + 9], d[i + 10]), view_i64(d[i + 11], d[i + 12]))
     scratch = MergeScratch(
+        view_i32(d[i + 13], d[i + 14]),
         view_i32(d[i + 15], d[i + 16]),
         view_i32(d[i + 17], d[i + 18]),
         view_i32(d[i + 19], d[i + 20]),
         view_i32(d[i + 21], d[i + 22]),
-        view_i32(d[i + 23], d[i + 24]),
-        view_i64(d[i + 25], d[i + 26]),
+        view_i64(d[i + 23], d[i + 24]),
+    )
+    lanes = MergeLanes(
+        view_i32(d[i + 25], d[i + 26]),
+        view_i32(d[i + 27], d[i + 28]),
+        view_u64(d[i + 29], d[i + 30]),
+        view_u64(d[i + 31], d[i + 32]),
+        view_u64(d[i + 33], d[i + 34]),
     )
     return EncoderState(
         cache,
-        view_u32(d[i + 13], d[i + 14]),
         scratch,
-        view_i64(d[i + 27], d[i + 28]),
-        view_i64(d[i + 29], d[i + 30]),
-        view_i64(d[i + 31], d[i + 32]),
-        view_i64(d[i + 33], d[i + 34]),
+        lanes,
         view_i64(d[i + 35], d[i + 36]),
-        view_u64(d[i + 37], d[i + 38]),
+        view_i64(d[i + 37], d[i + 38]),
         view_i64(d[i + 39], d[i + 40]),
         view_i64(d[i + 41], d[i + 42]),
-        view_i64(d[i + 43], d[i + 44]),
+        view_u32(d[i + 43], d[i + 44]),
+        view_u64(d[i + 45], d[i + 46]),
+        view_i64(d[i + 47], d[i + 48]),
+        view_i64(d[i + 49], d[i + 50]),
+        view_i64(d[i + 51], d[i + 52]),
     )
 
 
 @njit
-def encoder_scan_at_junctions(
-    descriptor: NDArray[np.int64], text: NDArray[np.uint8], parts: NDArray[np.int64]
-) -> bool:
+def encoder_view_call(d: NDArray[np.int64]) -> EncoderCall:
+    """Return the call of a descriptor. d : (DESCRIPTOR_SIZE,) int64. Reads only."""
+    i = _CALL
+    return EncoderCall(
+        view_u8(d[i], d[i + 1]),
+        view_i64_matrix(d[i + 2], d[i + 3], d[i + 4]),
+        view_u32(d[i + 5], d[i + 6]),
+        view_i64(d[i + 7], d[i + 8]),
+    )
+
+
+@njit
+def encoder_scan_at_junctions(descriptor: NDArray[np.int64]) -> bool:
     """Do as scanning.scan_at_junctions with the arrays of a descriptor.
 
-    descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive; text, parts : see there
+    descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive
     Writes ends, scan and N_DONE of the state.
     """
     state = encoder_view_state(descriptor)
     state.progress[N_DONE] = 0
     characters = encoder_view_model(descriptor).characters
-    return scan_at_junctions(characters, text, parts, state.scan, state.ends)
+    call = encoder_view_call(descriptor)
+    return scan_at_junctions(characters, call.text, call.parts, state.scan, state.ends)
 
 
 @njit
-def encoder_scan_whole_parts(
-    descriptor: NDArray[np.int64], text: NDArray[np.uint8], parts: NDArray[np.int64]
-) -> bool:
+def encoder_scan_whole_parts(descriptor: NDArray[np.int64]) -> bool:
     """Do as scanning.scan_whole_parts with the arrays of a descriptor.
 
-    descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive; text, parts : see there
+    descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive
     Writes ends, scan and N_DONE of the state.
     """
     state = encoder_view_state(descriptor)
     state.progress[N_DONE] = 0
+    parts = encoder_view_call(descriptor).parts
     return scan_whole_parts(parts, state.scan, state.ends)
 
 
 @njit
-def encoder_refine_words(
-    junctions: NDArray[np.int64],
-    descriptor: NDArray[np.int64],
-    text: NDArray[np.uint8],
-    parts: NDArray[np.int64],
-) -> bool:
+def encoder_refine_words(junctions: NDArray[np.int64], descriptor: NDArray[np.int64]) -> bool:
     """Do as junctions.junctions_refine for the ends that were scanned, with arrays of descriptors.
 
-    junctions : (JUNCTIONS_SIZE,) int64, the descriptor of a JunctionTable; descriptor :
-    (DESCRIPTOR_SIZE,) int64; all of arrays that are alive; text, parts : see there
+    junctions : (JUNCTIONS_SIZE,) int64, the descriptor of a JunctionTable
+    descriptor : (DESCRIPTOR_SIZE,) int64; all of arrays that are alive
     Writes words, refine and N_DONE of the state.
     """
     table = JunctionTable(
@@ -179,29 +208,26 @@ def encoder_refine_words(
         view_u8(junctions[4], junctions[5]),
         view_u64(junctions[6], junctions[7]),
     )
-    state = encoder_view_state(descriptor)
+    state, call = encoder_view_state(descriptor), encoder_view_call(descriptor)
     state.progress[N_DONE] = 0
     n_ends = state.scan[N_ENDS]
-    return junctions_refine(table, text, parts, state.ends, n_ends, state.refine, state.words)
+    return junctions_refine(
+        table, call.text, call.parts, state.ends, n_ends, state.refine, state.words
+    )
 
 
 @njit
-def encoder_encode_words(
-    descriptor: NDArray[np.int64],
-    is_refined: bool,
-    text: NDArray[np.uint8],
-    parts: NDArray[np.int64],
-    ids_out: NDArray[np.uint32],
-    offsets_out: NDArray[np.int64],
-) -> int:
+def encoder_encode_words(descriptor: NDArray[np.int64], is_refined: bool) -> int:
     """Do as encoding.encode_words with the arrays of a descriptor; return its status, int64.
 
     descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive
     is_refined : whether words end where encoder_refine_words said, not where they were scanned
-    text, parts, ids_out, offsets_out : see there, as for what is written
+    Writes the state, and the ids and offsets of the call.
     """
-    state = encoder_view_state(descriptor)
+    state, call = encoder_view_state(descriptor), encoder_view_call(descriptor)
     model = encoder_view_model(descriptor)
     ends = state.words if is_refined else state.ends
     n_ends = state.refine[N_WORDS] if is_refined else state.scan[N_ENDS]
-    return encode_words(model, state, ends, n_ends, text, parts, ids_out, offsets_out)
+    return encode_words(
+        model, state, ends, n_ends, call.text, call.parts, call.ids_out, call.offsets_out
+    )

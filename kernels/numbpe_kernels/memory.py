@@ -133,6 +133,63 @@ def _overload_clear_lowest_one(word: Any) -> Any:
     return clear if word == types.uint64 else None
 
 
+def make_opaque(word: np.uint64) -> np.uint64:
+    """Return a uint64 as it is; LLVM cannot tell what it was made from.
+
+    A condition that is made opaque stays one condition, and one jump: LLVM likes to make two of
+    ``a | b``, of which each may be foreseen worse than both together.
+    """
+    return word
+
+
+@intrinsic
+def _make_opaque(typing_context: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        barrier = ir.FunctionType(ir.IntType(64), [ir.IntType(64)])
+        return builder.asm(barrier, "", "=r,0", [arguments[0]], False)
+
+    return types.uint64(types.uint64), generate
+
+
+@overload(make_opaque)
+def _overload_make_opaque(word: Any) -> Any:
+    def opaque(word: Any) -> Any:
+        return _make_opaque(word)  # type: ignore[call-arg]
+
+    return opaque if word == types.uint64 else None
+
+
+def find_least(array: NDArray[np.int32], index: np.uint64) -> np.int32:
+    """Return the least of ``array[index : index + 16]``, int32, by vector instructions.
+
+    array : (n,) int32, C-contiguous; index : uint64, at most n - 16. Reads only.
+    """
+    return np.int32(array[int(index) : int(index) + 16].min())
+
+
+@intrinsic
+def _find_least(typing_context: Any, array: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        block_type = ir.VectorType(ir.IntType(32), 16)
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        address = builder.gep(data, [arguments[1]])
+        block = builder.load(builder.bitcast(address, block_type.as_pointer()), align=4)
+        kind = ir.FunctionType(ir.IntType(32), [block_type])
+        name = "llvm.vector.reduce.smin.v16i32"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        return builder.call(function, [block])
+
+    return types.int32(array, index), generate
+
+
+@overload(find_least)
+def _overload_find_least(array: Any, index: Any) -> Any:
+    def least(array: Any, index: Any) -> Any:
+        return _find_least(array, index)  # type: ignore[call-arg]
+
+    return least
+
+
 def mask_block(
     text: NDArray[np.uint8], index: int, fold: np.uint8, low: np.uint8, span: np.uint8
 ) -> np.uint64:

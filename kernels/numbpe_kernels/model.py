@@ -19,9 +19,11 @@ LOOKS_UP_TOKENS = 1
 BYTE_FALLBACK = 2
 UNKNOWN_ID = 3
 FUSE_UNKNOWN = 4
-RULES_SIZE = 5
+USES_LANES = 5
+RULES_SIZE = 6
 """Places in ``EncoderModel.rules``: 1 for a vocabulary over characters; 1 if a word that stands in
-``tokens`` becomes that token; and rules of the definition, UNKNOWN_ID -1 for none."""
+``tokens`` becomes that token; rules of the definition, UNKNOWN_ID -1 for none;
+and 1 if the bytes of words may be merged in lanes: each of them is a token."""
 
 
 class EncoderModel(NamedTuple):
@@ -152,25 +154,3 @@ def model_encode_word(
     if n_tokens < 2:
         return n_tokens
     return merge_tokens(model.merges, scratch, n_tokens)
-
-
-@njit
-def model_find_unmade(
-    model: EncoderModel,
-    scratch: MergeScratch,
-    contents: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    ids: NDArray[np.int64],
-    unmade_out: NDArray[np.uint8],
-) -> None:
-    """Tell which tokens the bytes of which do not become them.
-
-    scratch : for the longest; contents : (n + TEXT_PADDING,) uint8; offsets : (t + 1,) int64, where the
-    bytes of tokens begin and end; ids : (k,) int64
-    unmade_out : (k,) uint8, 1 is written for a token that is not made, else 0. Writes scratch too.
-    """
-    for i in range(ids.shape[0]):
-        start, stop = offsets[ids[i]], offsets[ids[i] + 1]
-        n_tokens = model_encode_word(model, scratch, contents, start, stop)
-        is_made = n_tokens == 1 and np.int64(scratch.tokens[0]) == ids[i]
-        unmade_out[i] = 0 if is_made else 1

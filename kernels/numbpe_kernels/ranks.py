@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit, njit_inline
+from numbpe_kernels.memory import make_opaque
 
 ID_BITS = 21
 RANK_BITS = 22
-MAX_MERGED_ID = (1 << ID_BITS) - 1
+MAX_MERGED_ID = (1 << ID_BITS) - 2
 """Greatest id of a token that a merge joins or makes."""
 
 MAX_RANK = (1 << RANK_BITS) - 2
@@ -39,7 +40,9 @@ _SLOT_KEY = np.uint64(RANK_BITS)
 _SLOT_RANK = np.uint64(NO_RANK)
 _LEFT_SHIFT = np.uint64(ID_BITS)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_ZERO = np.uint64(0)
 _ONE = np.uint64(1)
+_TWO = np.uint64(2)
 _POSITION_MASK = 0xFFFFFFFF
 
 
@@ -47,8 +50,8 @@ class MergeTable(NamedTuple):
     """Which merge joins two tokens.
 
     slots : (m,) uint64, ``left << 43 | right << 22 | rank``, EMPTY_SLOT in a free one; open
-        addressing, m a power of two, at least half of it free
-    shift : uint64, 64 - log2(m)
+        addressing in buckets of two slots, m a power of two, at least half of it free
+    shift : uint64, 65 - log2(m)
     results : (ranks + 1,) int32, the token that the merge of a rank makes; the last means nothing
     byte_ids : (256,) int32, the token of each byte, -1 for a byte without one
     byte_ranks : (65536,) int32, at ``first byte << 8 | second`` the rank that joins their tokens
@@ -59,6 +62,14 @@ class MergeTable(NamedTuple):
     results: NDArray[np.int32]
     byte_ids: NDArray[np.int32]
     byte_ranks: NDArray[np.int32]
+
+
+def make_merge_slots(n_merges: int) -> tuple[NDArray[np.uint64], np.uint64]:
+    """Return free slots for ``n_merges`` merges, and the shift of a MergeTable with them."""
+    # Three slots a merge or more: most look-ups are for pairs that no merge joins.
+    n_slots = 1 << max(4, (3 * n_merges - 1).bit_length())
+    shift = np.uint64(65 - (n_slots.bit_length() - 1))
+    return np.full(n_slots, EMPTY_SLOT, dtype=np.uint64), shift
 
 
 class MergeScratch(NamedTuple):
@@ -81,6 +92,42 @@ class MergeScratch(NamedTuple):
 
 
 @njit_inline
+def merge_table_key(left: np.uint64, right: np.uint64) -> np.uint64:
+    """Return the key of a pair of tokens, whose ids are at most MAX_MERGED_ID + 1, as uint64."""
+    return left << _LEFT_SHIFT | right
+
+
+@njit_inline
+def merge_table_hash(table: MergeTable, key: np.uint64) -> np.uint64:
+    """Return the first slot of the bucket in which a pair is sought first. key : uint64; uint64."""
+    return ((key * _FACTOR) >> table.shift) << _ONE
+
+
+@njit_inline
+def merge_slot_rank(slot: np.uint64, key: np.uint64) -> np.uint64:
+    """Return the rank in a slot, NO_RANK if it is not that of the key. All uint64."""
+    return (slot & _SLOT_RANK) | np.uint64(slot >> _SLOT_KEY != key) * _SLOT_RANK
+
+
+@njit_inline
+def merge_table_read(table: MergeTable, key: np.uint64, place: np.uint64) -> np.uint64:
+    """Return the rank of a pair, whose bucket is known, NO_RANK if no merge joins it.
+
+    key, place : uint64; uint64. Reads only. Expected O(1) buckets, nearly always one.
+
+    Whether a pair is there, and in which slot, cannot be foreseen. So both slots are looked at, and
+    one jump is left, which is made opaque to stay one: whether the next bucket must be looked at.
+    """
+    last = np.uint64(table.slots.shape[0] - 1)
+    while True:
+        second = table.slots[place | _ONE]
+        rank = min(merge_slot_rank(table.slots[place], key), merge_slot_rank(second, key))
+        if make_opaque(np.uint64((rank == _SLOT_RANK) & (second != EMPTY_SLOT))) == _ZERO:
+            return rank
+        place = (place + _TWO) & last
+
+
+@njit_inline
 def merge_table_find(table: MergeTable, left: int, right: int) -> int:
     """Return the rank of the merge that joins two tokens, NO_RANK if none does, int64.
 
@@ -89,16 +136,8 @@ def merge_table_find(table: MergeTable, left: int, right: int) -> int:
     """
     if (left | right) > MAX_MERGED_ID:
         return NO_RANK
-    last = np.uint64(table.slots.shape[0] - 1)
-    key = np.uint64(left) << _LEFT_SHIFT | np.uint64(right)
-    place = (key * _FACTOR) >> table.shift
-    while True:
-        slot = table.slots[place]
-        if slot >> _SLOT_KEY == key:
-            return np.int64(slot & _SLOT_RANK)
-        if slot == EMPTY_SLOT:
-            return NO_RANK
-        place = (place + _ONE) & last
+    key = merge_table_key(np.uint64(left), np.uint64(right))
+    return np.int64(merge_table_read(table, key, merge_table_hash(table, key)))
 
 
 @njit_inline
@@ -124,7 +163,7 @@ def merge_table_fill(
     last = np.uint64(table.slots.shape[0] - 1)
     for merge in range(merge_pairs.shape[0]):
         key = np.uint64(merge_pairs[merge, 0]) << _LEFT_SHIFT | np.uint64(merge_pairs[merge, 1])
-        place = (key * _FACTOR) >> table.shift
+        place = merge_table_hash(table, key)
         while table.slots[place] != EMPTY_SLOT and table.slots[place] >> _SLOT_KEY != key:
             place = (place + _ONE) & last
         table.slots[place] = key << _SLOT_KEY | np.uint64(merge_ranks[merge])

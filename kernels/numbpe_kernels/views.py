@@ -105,6 +105,11 @@ def view_u8_matrix(address: int, n_rows: int, n_columns: int) -> NDArray[np.uint
     return _view(np.uint8, address, n_rows, n_columns)
 
 
+def view_i64_matrix(address: int, n_rows: int, n_columns: int) -> NDArray[np.int64]:
+    """Return the (n_rows, n_columns) int64 array at an address, int64."""
+    return _view(np.int64, address, n_rows, n_columns)
+
+
 _declare_view(view_u8, np.uint8)
 _declare_view(view_u16, np.uint16)
 _declare_view(view_u32, np.uint32)
@@ -112,3 +117,4 @@ _declare_view(view_u64, np.uint64)
 _declare_view(view_i32, np.int32)
 _declare_view(view_i64, np.int64)
 _declare_view(view_u8_matrix, np.uint8, 2)
+_declare_view(view_i64_matrix, np.int64, 2)

@@ -30,7 +30,13 @@ ARENA_END = 1
 STATE_SIZE = 2
 """Places in ``WordTable.state``."""
 
-BATCH = 32
+BATCH_WIDTH = 4
+BATCH_HIGH = np.uint64(1)
+BATCH_ROW = np.uint64(2)
+BATCH_START = np.uint64(3)
+"""Columns of ``WordTable.batch``."""
+
+BATCH = 64
 """Pieces whose rows are asked for together, so that their cache misses overlap."""
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
@@ -40,6 +46,7 @@ _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _ROW = np.uint64(ROW_WIDTH)
 _ROW_SHIFT = np.uint64(2)
+_BATCH_SHIFT = np.uint64(2)
 _BATCH = np.uint64(BATCH)
 _BYTE = np.uint64(0xFF)
 _BYTE_BITS = np.uint64(8)
@@ -58,16 +65,15 @@ class WordTable(NamedTuple):
 
     rows : (m * ROW_WIDTH,) uint64, m a power of two; a free row is all zeros
     arena : (a,) uint8, the bytes of long words, readable TEXT_PADDING bytes past the last
-    lows, highs, slots : (BATCH,) uint64, scratch: keys and first rows of a batch
+    batch : (BATCH * BATCH_WIDTH,) uint64, scratch: of each word of a batch the two numbers of its
+        key, its first row, and where it begins
     state : (STATE_SIZE,) int64, rows in use and bytes in the arena
     shift : uint64, 64 - log2(m)
     """
 
     rows: NDArray[np.uint64]
     arena: NDArray[np.uint8]
-    lows: NDArray[np.uint64]
-    highs: NDArray[np.uint64]
-    slots: NDArray[np.uint64]
+    batch: NDArray[np.uint64]
     state: NDArray[np.int64]
     shift: np.uint64
 
@@ -77,9 +83,7 @@ def make_word_table(n_slots: int, arena_nbytes: int) -> WordTable:
     return WordTable(
         rows=np.zeros(n_slots * ROW_WIDTH, dtype=np.uint64),
         arena=np.zeros(arena_nbytes, dtype=np.uint8),
-        lows=np.zeros(BATCH, dtype=np.uint64),
-        highs=np.zeros(BATCH, dtype=np.uint64),
-        slots=np.zeros(BATCH, dtype=np.uint64),
+        batch=np.zeros(BATCH * BATCH_WIDTH, dtype=np.uint64),
         state=np.zeros(STATE_SIZE, dtype=np.int64),
         shift=np.uint64(64 - (n_slots.bit_length() - 1)),
     )
@@ -88,8 +92,7 @@ def make_word_table(n_slots: int, arena_nbytes: int) -> WordTable:
 @njit_inline
 def word_mix(low: np.uint64, high: np.uint64) -> np.uint64:
     """Return a hash of a key whose upper bits depend on all its bits. low, high : uint64."""
-    mixed = low * _FACTOR ^ high * _OTHER_FACTOR
-    return (mixed ^ (mixed >> _HALF)) * _FACTOR
+    return (low ^ high * _OTHER_FACTOR) * _FACTOR
 
 
 @njit
@@ -139,9 +142,10 @@ def word_table_probe(
     """
     rows = table.rows
     last = np.uint64(rows.shape[0] - 1)
-    low = table.lows[i]
-    high = table.highs[i]
-    row = table.slots[i]
+    place = i << _BATCH_SHIFT
+    low = table.batch[place]
+    high = table.batch[place + BATCH_HIGH]
+    row = table.batch[place + BATCH_ROW]
     while True:
         if rows[row + LOW] == low and rows[row + HIGH] == high:
             if high < LONG_MARK:
@@ -155,6 +159,20 @@ def word_table_probe(
 
 
 @njit_inline
+def word_key_short(
+    text: NDArray[np.uint8], start: np.uint64, length: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """Return the two numbers of the key of a short word, and its hash, all uint64.
+
+    text : (n,) uint8 with padding; start, length : uint64, length 1 to SHORT_NBYTES. Reads only.
+    """
+    low = load_u64(text, start) & _LOW_MASKS[length]
+    high = load_u64(text, start + _BYTE_BITS) & _HIGH_MASKS[length]
+    high |= length << _LENGTH_SHIFT
+    return low, high, word_mix(low, high)
+
+
+@njit_inline
 def word_key(
     text: NDArray[np.uint8], start: int, length: int
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
@@ -163,11 +181,7 @@ def word_key(
     text : (n,) uint8 with padding; start, length : int64, length at least 1. Reads only.
     """
     if length <= SHORT_NBYTES:
-        size = np.uint64(length)
-        low = load_u64(text, start) & _LOW_MASKS[size]
-        high = load_u64(text, start + 8) & _HIGH_MASKS[size]
-        high |= size << _LENGTH_SHIFT
-        return low, high, word_mix(low, high)
+        return word_key_short(text, np.uint64(start), np.uint64(length))
     mixed = word_hash_long(text, start, length)
     return mixed, LONG_MARK | np.uint64(length), mixed
 
@@ -182,10 +196,12 @@ def word_table_hash(
     Also asks for the cache line of the row.
     """
     low, high, mixed = word_key(text, start, length)
-    table.lows[i] = low
-    table.highs[i] = high
+    place = i << _BATCH_SHIFT
     row = (mixed >> table.shift) << _ROW_SHIFT
-    table.slots[i] = row
+    table.batch[place] = low
+    table.batch[place + BATCH_HIGH] = high
+    table.batch[place + BATCH_ROW] = row
+    table.batch[place + BATCH_START] = np.uint64(start)
     prefetch(table.rows, row)
 
 
@@ -203,8 +219,8 @@ def word_table_enter(
     text : (n,) uint8; start : int64, where the word begins; i, row, count : uint64
     Writes rows, arena and state; the arena has room.
     """
-    high = table.highs[i]
-    table.rows[row + LOW] = table.lows[i]
+    high = table.batch[(i << _BATCH_SHIFT) + BATCH_HIGH]
+    table.rows[row + LOW] = table.batch[i << _BATCH_SHIFT]
     table.rows[row + HIGH] = high
     table.rows[row + COUNT] = count
     table.state[N_WORDS] += 1
@@ -319,9 +335,9 @@ def word_table_absorb(table: WordTable, other: WordTable, start: int) -> int:
             mixed = word_mix(low, high)
         if room < 0 or table.state[N_WORDS] >= capacity:
             return step
-        table.lows[0] = low
-        table.highs[0] = high
-        table.slots[0] = (mixed >> table.shift) << _ROW_SHIFT
+        table.batch[_ZERO] = low
+        table.batch[BATCH_HIGH] = high
+        table.batch[BATCH_ROW] = (mixed >> table.shift) << _ROW_SHIFT
         row = word_table_probe(table, other.arena, place, _ZERO)
         count = other.rows[theirs + COUNT]
         if rows[row + HIGH] == _ZERO:

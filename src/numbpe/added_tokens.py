@@ -37,6 +37,10 @@ like any text, or an error. Added tokens that are not special are found in any c
 _POLICIES: Final = get_args(SpecialPolicy)
 
 # Up to so many bytes a search by the re module is quicker than the call of a kernel.
+_HEAD_NBYTES: Final = 8
+_MAX_HEADS: Final = 256
+"""Of no more contents than these, these many bytes are searched for before the search in earnest."""
+
 _MAX_SCANNED: Final = 256
 
 _NO_POINTS: Final = np.zeros(0, dtype=np.int32)
@@ -170,6 +174,7 @@ class _Search:
                 self._by_policy[policy] = _Described(AddedTokens(literals, ids, array, *bounds))
         self._search_start = _compile_starts(list(found)).search
         self._prefix = os.path.commonprefix(list(found)) if found else b""
+        self._search_head = _compile_heads(list(found)).search
 
     def may_find(self, data: bytes | TextArray, start: int, stop: int, special: str) -> bool:
         """Return False if nothing is found in data[start:stop], as far as it is quick to see."""
@@ -181,7 +186,7 @@ class _Search:
         if self._prefix and isinstance(data, bytes):
             # One byte is found many times faster than two, and is seldom there.
             place = data.find(self._prefix[:1], start, stop)
-            return place >= 0 and data.find(self._prefix, place, stop) >= 0
+            return place >= 0 and self._search_head(data, place, stop) is not None
         return True
 
     def find(
@@ -255,6 +260,19 @@ def _compile_starts(contents: list[bytes]) -> re.Pattern[bytes]:
         for first, seconds in second_bytes.items()
     ]
     return re.compile(b"|".join(starts) if starts else b"(?!)")
+
+
+def _compile_heads(contents: list[bytes]) -> re.Pattern[bytes]:
+    """Return an expression that is found in every text that holds one of ``contents``.
+
+    It begins with the bytes that all of them begin with, for which the re module looks first, and is
+    found in few other texts.
+    """
+    prefix: bytes = os.path.commonprefix(contents) if contents else b""  # type: ignore[assignment]
+    heads = {content[len(prefix) : len(prefix) + _HEAD_NBYTES] for content in contents}
+    if not prefix or b"" in heads or len(heads) > _MAX_HEADS:
+        return re.compile(re.escape(prefix))
+    return re.compile(re.escape(prefix) + b"(?:" + b"|".join(map(re.escape, sorted(heads))) + b")")
 
 
 def _join_class(characters: set[bytes]) -> bytes:

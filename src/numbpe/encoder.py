@@ -11,7 +11,7 @@ from numbpe.arrays import Offsets, TextArray, TokenIds, copy_text
 from numbpe.definition import TokenizerDefinition
 from numbpe.encoder_model import (
     build_encoder_model,
-    look_up_tokens,
+    look_up_fewer_tokens,
     may_cut_at_junctions,
 )
 from numbpe.encoder_state import SHORT_NBYTES, ThreadState
@@ -27,7 +27,7 @@ from numbpe.scanner_tables import (
     find_family,
     make_scanner,
 )
-from numbpe_kernels import encoding as kernel
+from numbpe_kernels import encoder_arrays as kernel
 from numbpe_kernels.automaton import automaton_find_cut
 from numbpe_kernels.characters import characters_decode, characters_find_cut
 from numbpe_kernels.encoder_scans import (
@@ -38,6 +38,7 @@ from numbpe_kernels.encoder_scans import (
     encoder_scan_o200k,
 )
 from numbpe_kernels.encoder_views import (
+    EncoderCall,
     encoder_encode_words,
     encoder_refine_words,
     encoder_scan_at_junctions,
@@ -47,8 +48,8 @@ from numbpe_kernels.junctions import N_TAKEN
 from numbpe_kernels.model import CHARACTERS, LOOKS_UP_TOKENS
 
 MUCH_NBYTES: Final = 1 << 16
-"""Bytes of text after which words are looked up among the tokens of the vocabulary before they are
-merged: listing those takes as long as encoding some megabytes."""
+"""Bytes of text after which a vocabulary whose tokens are looked up before words are merged is asked
+which of them merging does not make: that takes as long as encoding some megabytes."""
 
 
 class Encoder:
@@ -68,7 +69,7 @@ class Encoder:
             self._scan = encoder_scan_at_junctions
         elif self._automaton is not None:
             self._scan = _SCANS[find_family(pattern)]
-        self._looks_up_tokens = bool(self._model.rules[LOOKS_UP_TOKENS])
+        self._looks_up_all = bool(self._model.rules[LOOKS_UP_TOKENS])
         self._may_refine = not (self._cuts_at_junctions or definition.rules.alphabet != "bytes")
         self._idle_states: deque[ThreadState] = deque()
 
@@ -104,7 +105,7 @@ class Encoder:
             state.part[0, 1] = n_bytes
             state.begin()
             may_refine = self._may_refine and not content.isascii()
-            self._run(state, state.text, state.part, state.ids, state.offsets, may_refine)
+            self._run(state, state.text, state.part, may_refine)
             return state.ids[: state.offsets[1]].copy()
         finally:
             self._return_state(state)
@@ -118,50 +119,37 @@ class Encoder:
         try:
             state.n_encoded_nbytes += n_bytes
             state.begin()
+            state.set_call(EncoderCall(text, parts, ids, offsets))
             may_refine = self._may_refine and text.max(initial=0) >= 0x80
-            self._run(state, text, parts, ids, offsets, may_refine)
+            self._run(state, text, parts, may_refine)
         finally:
+            state.set_call()
             self._return_state(state)
         # What is not used must not stay allocated: most texts have far fewer ids than bytes.
         return ids[: int(offsets[-1])].copy(), offsets
 
     def _run(
-        self,
-        state: ThreadState,
-        text: TextArray,
-        parts: NDArray[np.int64],
-        ids: TokenIds,
-        offsets: Offsets,
-        may_refine: bool,
+        self, state: ThreadState, text: TextArray, parts: NDArray[np.int64], may_refine: bool
     ) -> None:
+        """Encode what the state was told to."""
         junctions = self._junctions if may_refine else None
         is_scanned = False
         while not is_scanned:
-            is_scanned = self._scan(state.descriptor, text, parts)
+            is_scanned = self._scan(state.descriptor)
             if junctions is None:
-                self._encode_words(state, False, text, parts, ids, offsets)
+                self._encode_words(state, False, text, parts)
                 continue
             state.arrays.refine[N_TAKEN] = 0
             is_refined = False
             while not is_refined:
-                is_refined = encoder_refine_words(
-                    junctions.descriptor, state.descriptor, text, parts
-                )
-                self._encode_words(state, True, text, parts, ids, offsets)
+                is_refined = encoder_refine_words(junctions.descriptor, state.descriptor)
+                self._encode_words(state, True, text, parts)
 
     def _encode_words(
-        self,
-        state: ThreadState,
-        is_refined: bool,
-        text: TextArray,
-        parts: NDArray[np.int64],
-        ids: TokenIds,
-        offsets: Offsets,
+        self, state: ThreadState, is_refined: bool, text: TextArray, parts: NDArray[np.int64]
     ) -> None:
         """Encode what was cut; make room where the kernel asks for it."""
-        while status := encoder_encode_words(
-            state.descriptor, is_refined, text, parts, ids, offsets
-        ):
+        while status := encoder_encode_words(state.descriptor, is_refined):
             if status == kernel.NO_TOKEN:
                 # Words that were entered with this one have no ids.
                 state.empty_cache()
@@ -181,9 +169,9 @@ class Encoder:
             return ThreadState(self._scanner, self._model)
         if state.model is not self._model:
             state.use_model(self._model)
-        elif not self._looks_up_tokens and state.n_encoded_nbytes >= MUCH_NBYTES:
-            self._model = look_up_tokens(self._definition, self._model)
-            self._looks_up_tokens = True
+        elif self._looks_up_all and state.n_encoded_nbytes >= MUCH_NBYTES:
+            self._model = look_up_fewer_tokens(self._definition, self._model)
+            self._looks_up_all = False
             state.use_model(self._model)
         return state
 

@@ -7,12 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe.arrays import allocate_text
-from numbpe_kernels import encoding as kernel
+from numbpe_kernels import encoder_arrays as kernel
+from numbpe_kernels.encoder_views import CALL_SIZE, EncoderCall
 from numbpe_kernels.junctions import REFINE_SIZE
+from numbpe_kernels.lanes import make_lanes
 from numbpe_kernels.model import EncoderModel
 from numbpe_kernels.ranks import MergeScratch
 from numbpe_kernels.scanner import Scanner
 from numbpe_kernels.scanning import POSITION, SCAN_SIZE
+from numbpe_kernels.word_cache import BATCH_NBYTES, CACHE_STATE_SIZE, WordCache
 from numbpe_kernels.word_table import (
     ARENA_END,
     BATCH,
@@ -29,8 +32,8 @@ MAX_CACHE_NBYTES: Final = 64 << 20
 FIRST_SLOTS: Final = 1 << 16
 """Rows of a cache at first, 2 MB: the words of some megabytes of English."""
 
-_FIRST_ARENA_NBYTES: Final = 4 * kernel.BATCH_NBYTES
-_FIRST_CACHED_IDS: Final = 4 * kernel.BATCH_NBYTES
+_FIRST_ARENA_NBYTES: Final = 4 * BATCH_NBYTES
+_FIRST_CACHED_IDS: Final = 4 * BATCH_NBYTES
 _ENDS_A_CALL: Final = 1 << 13
 """Words that are cut before they are encoded: their ends fit in the nearest cache but one, and the
 two calls of kernels, some 3 microseconds, are a hundredth of the time."""
@@ -58,30 +61,37 @@ class ThreadState:
         # Where a text is begun lies together, so that one assignment begins it.
         n_levels = len(scanner.automaton.start_rows)
         cursors = np.zeros(SCAN_SIZE + REFINE_SIZE + n_levels + kernel.PROGRESS_SIZE, np.int64)
-        self._set_arrays(self._make_arrays(cursors))
-        self.arrays.scan[POSITION] = self.arrays.refine[POSITION] = -1
-        self.arrays.progress[kernel.POSITION] = -1
-        self.arrays.level_stops[:] = -1
-        self._beginning = cursors[: kernel.CACHED_IDS_END - kernel.PROGRESS_SIZE].copy()
-        self._cursors = cursors[: len(self._beginning)]
         self.text = allocate_text(SHORT_NBYTES)
         self.text_view = memoryview(self.text.data)
         self.part = np.array([[0, 0, -1]], dtype=np.int64)
         self.ids = np.empty(SHORT_NBYTES + 1 + kernel.ID_SLACK, dtype=np.uint32)
         self.offsets = np.zeros(2, dtype=np.int64)
+        self._short_call = EncoderCall(self.text, self.part, self.ids, self.offsets)
+        self._call = self._short_call
+        self._short_numbers = describe_arrays(self._short_call)
+        self._set_arrays(self._make_arrays(cursors))
+        self.arrays.scan[POSITION] = self.arrays.refine[POSITION] = -1
+        self.arrays.progress[kernel.POSITION] = -1
+        self.arrays.level_stops[:] = -1
+        self._beginning = cursors[: kernel.NEEDED - kernel.PROGRESS_SIZE].copy()
+        self._cursors = cursors[: len(self._beginning)]
 
     @staticmethod
     def _make_arrays(cursors: NDArray[np.int64]) -> kernel.EncoderState:
         return kernel.EncoderState(
-            cache=make_word_table(FIRST_SLOTS, _FIRST_ARENA_NBYTES),
-            cached_ids=np.empty(_FIRST_CACHED_IDS, dtype=np.uint32),
+            cache=WordCache(
+                table=make_word_table(FIRST_SLOTS, _FIRST_ARENA_NBYTES),
+                ids=np.empty(_FIRST_CACHED_IDS, dtype=np.uint32),
+                state=np.zeros(CACHE_STATE_SIZE, dtype=np.int64),
+            ),
             scratch=make_scratch(_KEPT_SCRATCH),
+            lanes=make_lanes(),
             ends=np.empty(_ENDS_A_CALL, dtype=np.int64),
             scan=cursors[:SCAN_SIZE],
             words=np.empty(_ENDS_A_CALL, dtype=np.int64),
             refine=cursors[SCAN_SIZE : SCAN_SIZE + REFINE_SIZE],
-            starts=np.empty(kernel.BLOCK, dtype=np.int64),
-            found=np.empty(kernel.BLOCK, dtype=np.uint64),
+            block_ids=np.empty(kernel.BLOCK_IDS_SIZE, dtype=np.uint32),
+            specials=np.empty(kernel.SPECIALS_SIZE, dtype=np.uint64),
             fresh=np.empty(kernel.BLOCK, dtype=np.int64),
             level_stops=cursors[SCAN_SIZE + REFINE_SIZE : -kernel.PROGRESS_SIZE],
             progress=cursors[-kernel.PROGRESS_SIZE :],
@@ -90,7 +100,12 @@ class ThreadState:
     def _set_arrays(self, arrays: kernel.EncoderState) -> None:
         """Take ``arrays``, and describe them and what they are used with for the kernel."""
         self.arrays = arrays
-        self.descriptor = describe_arrays((self._scanner, self._model, arrays))
+        self.descriptor = describe_arrays((self._scanner, self._model, arrays, self._call))
+
+    def set_call(self, call: EncoderCall | None = None) -> None:
+        """Take what is encoded next, and where its ids go: None for the arrays of a short text."""
+        self._call = call or self._short_call
+        self.descriptor[-CALL_SIZE:] = describe_arrays(call) if call else self._short_numbers
 
     @property
     def model(self) -> EncoderModel:
@@ -111,7 +126,7 @@ class ThreadState:
     def cache_nbytes(self) -> int:
         """Bytes of the cache."""
         cache = self.arrays.cache
-        return cache.rows.nbytes + cache.arena.nbytes + self.arrays.cached_ids.nbytes
+        return cache.table.rows.nbytes + cache.table.arena.nbytes + cache.ids.nbytes
 
     @property
     def needed(self) -> int:
@@ -127,33 +142,35 @@ class ThreadState:
         if status == kernel.SCRATCH_IS_SMALL:
             self._set_arrays(self.arrays._replace(scratch=make_scratch(2 * self.needed)))
             return
-        cache, cached_ids = self.arrays.cache, self.arrays.cached_ids
-        rows_are_full = cache.state[N_WORDS] + BATCH > word_table_capacity(cache)
-        arena_is_full = len(cache.arena) - cache.state[ARENA_END] < kernel.BATCH_NBYTES + 64
-        grown = cache.rows.nbytes if rows_are_full else 0
-        grown += cache.arena.nbytes if arena_is_full else 0
+        cache = self.arrays.cache
+        table, ids = cache.table, cache.ids
+        rows_are_full = table.state[N_WORDS] + BATCH > word_table_capacity(table)
+        arena_is_full = len(table.arena) - table.state[ARENA_END] < BATCH_NBYTES + 64
+        grown = table.rows.nbytes if rows_are_full else 0
+        grown += table.arena.nbytes if arena_is_full else 0
         ids_are_full = not rows_are_full and not arena_is_full
-        grown += cached_ids.nbytes if ids_are_full else 0
+        grown += ids.nbytes if ids_are_full else 0
         if self.cache_nbytes + grown > self._max_cache_nbytes:
             self.empty_cache()
             return
         if rows_are_full:
-            larger = make_word_table(2 * len(cache.rows) // ROW_WIDTH, 0)
-            larger = larger._replace(arena=cache.arena)
-            word_table_rehash(cache.rows, larger)
-            larger.state[:] = cache.state
-            cache = larger
+            larger = make_word_table(2 * len(table.rows) // ROW_WIDTH, 0)
+            larger = larger._replace(arena=table.arena)
+            word_table_rehash(table.rows, larger)
+            larger.state[:] = table.state
+            table = larger
         if arena_is_full:
-            cache = cache._replace(arena=np.concatenate([cache.arena, np.zeros_like(cache.arena)]))
+            table = table._replace(arena=np.concatenate([table.arena, np.zeros_like(table.arena)]))
         if ids_are_full:
-            cached_ids = np.concatenate([cached_ids, np.zeros_like(cached_ids)])
-        self._set_arrays(self.arrays._replace(cache=cache, cached_ids=cached_ids))
+            ids = np.concatenate([ids, np.zeros_like(ids)])
+        self._set_arrays(self.arrays._replace(cache=cache._replace(table=table, ids=ids)))
 
     def empty_cache(self) -> None:
         """Forget all words."""
-        self.arrays.cache.rows[:] = 0
-        self.arrays.cache.state[:] = 0
-        self.arrays.progress[kernel.CACHED_IDS_END] = 0
+        cache = self.arrays.cache
+        cache.table.rows[:] = 0
+        cache.table.state[:] = 0
+        cache.state[:] = 0
 
     def shrink(self) -> None:
         """Give back the room that a long word took."""
@@ -181,7 +198,7 @@ def describe_arrays(structure: Any) -> NDArray[np.int64]:
 def _iterate_numbers(structure: Any) -> Iterator[int]:
     for value in structure:
         if isinstance(value, np.ndarray):
-            yield value.ctypes.data
+            yield value.__array_interface__["data"][0]
             yield from value.shape
         elif isinstance(value, tuple):
             yield from _iterate_numbers(value)

@@ -10,7 +10,7 @@ from numbpe.definition import TokenizerDefinition
 from numbpe.encoder_model import find_unmade
 from numbpe.encoder_state import describe_arrays
 from numbpe.vocabulary import Vocabulary
-from numbpe_kernels.junctions import (
+from numbpe_kernels.junction_table import (
     FILTER_SIZE,
     LOG2_BITS,
     JunctionTable,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from numbpe.added_tokens import AddedTokenMatcher, SpecialPolicy
 from numbpe.alignments import apply_steps_aligned
-from numbpe.arrays import Offsets, TextArray, join_texts
+from numbpe.arrays import Offsets, TextArray, copy_text, join_texts
 from numbpe.definition import Prepend, TextStep, TokenizerDefinition
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.normalizers import may_change
@@ -69,6 +69,9 @@ class Segmenter:
         a special token.
         """
         contents = [encode_utf8(text) for text in texts]
+        if len(contents) == 1:
+            rows = np.array([[0, len(contents[0])]], dtype=np.int64)
+            return self.prepare_array(copy_text(contents[0]), rows, special)
         bounds = np.zeros(len(contents) + 1, dtype=np.int64)
         np.cumsum([len(content) for content in contents], out=bounds[1:])
         rows = np.stack([bounds[:-1], bounds[1:]], axis=1)

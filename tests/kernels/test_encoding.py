@@ -19,30 +19,42 @@ from numbpe.vocabulary import Vocabulary
 from numbpe_kernels import (
     automaton,
     characters,
+    encoder_arrays,
     encoder_views,
     encoding,
     junctions,
+    lanes,
+    learning,
     model,
+    probing,
     ranks,
     scanner,
     scanning,
     token_table,
+    unmade,
     utf8,
+    word_cache,
     word_table,
 )
 
 KERNEL_MODULES = (
     automaton,
     characters,
+    encoder_arrays,
     encoder_views,
     encoding,
     junctions,
+    lanes,
+    learning,
     model,
+    probing,
     ranks,
     scanner,
     scanning,
     token_table,
+    unmade,
     utf8,
+    word_cache,
     word_table,
 )
 BRIDGES = (encoder_module, encoder_model, encoder_state, junction_table)
@@ -192,41 +204,44 @@ def test_encode_parts__does_not_depend_on_the_cache(
     monkeypatch.setattr(encoder_state, "FIRST_SLOTS", 1 << 14)
     roomy = make_encoder(vocab, merges, ModelRules(), pattern="gpt2")
     expected = encode(roomy, text)
-    assert len(roomy._idle_states[0].arrays.cache.rows) > 4 * encoder_state.FIRST_SLOTS
+    assert len(roomy._idle_states[0].arrays.cache.table.rows) > 4 * encoder_state.FIRST_SLOTS
     monkeypatch.setattr(encoder_state, "MAX_CACHE_NBYTES", 1)
     cramped = make_encoder(vocab, merges, ModelRules(), pattern="gpt2")
     assert encode(cramped, text) == expected
     state = cramped._idle_states[0]
-    assert len(state.arrays.cache.rows) == 4 * encoder_state.FIRST_SLOTS
+    assert len(state.arrays.cache.table.rows) == 4 * encoder_state.FIRST_SLOTS
     assert encode(cramped, text) == expected
 
 
 @pytest.mark.parametrize("over_characters", [False, True])
 @pytest.mark.parametrize("by_result", [False, True])
-def test_encode_parts__does_not_depend_on_looking_words_up(
+def test_encode_parts__does_not_depend_on_how_many_tokens_are_looked_up(
     monkeypatch: pytest.MonkeyPatch,
     rng: np.random.Generator,
     over_characters: bool,
     by_result: bool,
 ) -> None:
-    """Truth: the same encoder before it has met so many words that it looks them up."""
+    """Truth: the same encoder while it looks words up among all tokens, not the unmade ones alone."""
     monkeypatch.setattr(encoder_module, "MUCH_NBYTES", 1)
     rules = ModelRules(
         alphabet="characters" if over_characters else "bytes",
         merge_order="result" if by_result else "merge",
+        ignore_merges=True,
     )
-    n_unmade = 0
+    n_unmade = n_made = 0
     for _ in range(40):
         vocab, merges = make_random_model(rng, over_characters=over_characters)
         encoder = make_encoder(vocab, merges, rules)
         texts = [*vocab, *(draw_text(rng, int(n), LETTERS) for n in (2, 5, 17, 60))]
         first = encode(encoder, *texts)
+        n_slots = len(encoder._model.tokens.slots)
         encoder._idle_states[0].empty_cache()
         encode(encoder, b"ab", b"a")
         assert encode(encoder, *texts) == first
-        assert encoder._looks_up_tokens
-        n_unmade += sum(ids != [i] for ids, i in zip(first, vocab.values(), strict=False))
-    assert n_unmade > 20
+        n_unmade += len(encoder._model.tokens.slots) > 2
+        n_made += len(encoder._model.tokens.slots) < n_slots
+    assert n_unmade > 5
+    assert n_made > 20
 
 
 @pytest.mark.parametrize("over_characters", [False, True])

@@ -10,7 +10,17 @@ from numbpe import encoder, encoder_model, reference
 from numbpe.definition import TokenizerDefinition
 from numbpe.encoder import Encoder
 from numbpe.vocabulary import Vocabulary
-from numbpe_kernels import encoder_views, encoding, model, ranks, word_table
+from numbpe_kernels import (
+    encoder_views,
+    encoding,
+    lanes,
+    learning,
+    model,
+    probing,
+    ranks,
+    word_cache,
+    word_table,
+)
 
 Merges = Sequence[tuple[bytes, bytes]]
 
@@ -19,7 +29,9 @@ Merges = Sequence[tuple[bytes, bytes]]
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Run a test with compiled kernels, and with all of them as plain Python."""
     if request.param == "plain":
-        for module in (ranks, model, encoding, encoder_views, word_table, encoder, encoder_model):
+        modules = (ranks, lanes, learning, model, probing, encoding, encoder_views)
+        modules += (word_cache, word_table)
+        for module in (*modules, encoder, encoder_model):
             for name, value in list(vars(module).items()):
                 if hasattr(value, "py_func"):
                     monkeypatch.setattr(module, name, value.py_func)

@@ -17,10 +17,10 @@ from numbpe_kernels import tuple_model as kernel
 from numbpe_kernels.characters import CHARACTER_PAGE_BITS
 from numbpe_kernels.class_masks import FLAG_LETTER, FLAG_LOWER, FLAG_UPPER, ClassTable
 from numbpe_kernels.ranks import (
-    EMPTY_SLOT,
     MAX_MERGED_ID,
     MAX_RANK,
     MergeTable,
+    make_merge_slots,
     merge_table_fill,
 )
 from numbpe_kernels.token_table import TokenTable, token_table_fill
@@ -82,10 +82,10 @@ def _build_merge_table(table: CharacterTable) -> MergeTable:
         )
     pairs = np.array([(ids[left], ids[right]) for left, right in merges], dtype=np.int32)
     results = [ids[left + right] for left, right in merges]
-    n_slots = 1 << max(4, (4 * len(merges) - 1).bit_length())
+    slots, shift = make_merge_slots(len(merges))
     found = MergeTable(
-        slots=np.full(n_slots, EMPTY_SLOT, dtype=np.uint64),
-        shift=np.uint64(64 - (n_slots.bit_length() - 1)),
+        slots=slots,
+        shift=shift,
         results=np.array([*results, 0], dtype=np.int32),
         byte_ids=np.full(N_BYTES, -1, dtype=np.int32),
         byte_ranks=np.empty(N_BYTES * N_BYTES, dtype=np.int32),
