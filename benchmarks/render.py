@@ -1,4 +1,7 @@
-"""Write the tables of results/*.json into README.md: ``python benchmarks/render.py [--check]``."""
+"""Write the tables of results/*.json into README.md and the pages beside this file.
+
+``python benchmarks/render.py [--check]``
+"""
 
 import argparse
 import json
@@ -7,6 +10,7 @@ from pathlib import Path
 
 from plot import plot_throughput
 from records import Record
+from render_combinatorial import render_page, render_summary
 from render_encoding import render_encoding
 from render_training import render_training
 
@@ -16,6 +20,8 @@ RESULTS = ROOT / "benchmarks" / "results"
 PLOT = RESULTS / "encoding.svg"
 BLOCKS = {"benchmark": RESULTS / "training.json", "benchmark-encoding": RESULTS / "encoding.json"}
 """What stands between which marks of the README."""
+COMBINATORIAL = RESULTS / "combinatorial.json"
+COMBINATORIAL_PAGE = ROOT / "benchmarks" / "combinatorial.md"
 
 
 def main() -> int:
@@ -29,12 +35,15 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.results is not None:
         results = load(arguments.results)
+        if results["benchmark"] == "combinatorial":
+            print(render_page(results), end="")
+            return 0
         print(render_results(results), end="")
         if arguments.plot is not None:
             arguments.plot.write_text(plot_throughput(keep_measured(results)), encoding="utf-8")
         return 0
     if not arguments.check:
-        update_readme()
+        update_pages()
         return 0
     stale = [path.name for path, text in make_files().items() if read_text(path) != text]
     if stale:
@@ -43,14 +52,14 @@ def main() -> int:
     return int(bool(stale))
 
 
-def update_readme() -> None:
-    """Put the tables into the README, and write the plot that it shows."""
+def update_pages() -> None:
+    """Put the tables into README and pages, and write the plot."""
     for path, text in make_files().items():
         path.write_text(text, encoding="utf-8")
 
 
 def make_files() -> dict[Path, str]:
-    """Return the README with the tables of the results, and the plot if there are any for it."""
+    """Return README and pages with the tables of the results, and the plot if there are any."""
     readme = README.read_text(encoding="utf-8")
     files = {}
     for name, path in BLOCKS.items():
@@ -58,6 +67,11 @@ def make_files() -> dict[Path, str]:
         readme = replace_block(readme, name, "" if results is None else render_results(results))
         if name == "benchmark-encoding" and results is not None:
             files[PLOT] = plot_throughput(keep_measured(results))
+    if COMBINATORIAL.exists():
+        results = load(COMBINATORIAL)
+        readme = replace_block(readme, "benchmark-combinatorial", render_summary(results))
+        page = COMBINATORIAL_PAGE.read_text(encoding="utf-8")
+        files[COMBINATORIAL_PAGE] = replace_block(page, "combinatorial", render_page(results))
     return {README: readme, **files}
 
 
@@ -67,7 +81,7 @@ def replace_block(text: str, name: str, content: str) -> str:
     before, _, rest = text.partition(begin)
     _, found, after = rest.partition(end)
     if not found:
-        raise SystemExit(f"error: README.md has no {begin.strip()} ... {end.strip()}")
+        raise SystemExit(f"error: there is no {begin.strip()} ... {end.strip()}")
     return before + begin + content + end + after
 
 

@@ -46,7 +46,7 @@ def main() -> int:
         print("interrupted; --resume goes on after the last whole round", file=sys.stderr)
         return 130
     if arguments.results == default_results:
-        render.update_readme()
+        render.update_pages()
     return 0 if passed else 1
 
 

@@ -176,7 +176,11 @@ class ChainedHead(nn.Module):
     ) -> Tensor | None:
         if legal_variations is None:
             return None
-        legal = torch.as_tensor(legal_variations, device=device)
+        is_array = isinstance(legal_variations, np.ndarray)
+        # A tokenizer's table must not be written to, which PyTorch warns of unless it is copied.
+        legal = torch.as_tensor(
+            legal_variations.copy() if is_array else legal_variations, device=device
+        )
         shape = (self.embedding.sizes[CORE], self.embedding.sizes[VARIATION])
         if legal.dtype != torch.bool or tuple(legal.shape) != shape:
             raise ArgumentError(
