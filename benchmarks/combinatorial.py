@@ -23,12 +23,12 @@ import render
 from corpora import SEPARATOR, Corpora, CorpusError
 from documents import count_bytes, cut_slices
 from machine import describe_machine, digest_code, find_commit
-from numbpe.combinatorial.standard import make_standard_tokenizer
-from numbpe.combinatorial.standard_training import train_standard
 from records import Record, RecordError, load_results, save_results
 from reported_figures import ROWS
 
 import numbpe
+from numbpe.combinatorial.standard import make_standard_tokenizer
+from numbpe.combinatorial.standard_training import train_standard
 from numbpe.training import StoppedEarlyWarning
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -41,7 +41,7 @@ def render_page(results: Record) -> str:
     cells = order_cells(results)
     parts = [describe_circumstances(results)]
     parts += [render_grid(name, cell) for name, cell in cells.items()]
-    parts += [render_savings(cells), render_use(cells), render_speed(cells)]
+    parts += [render_savings(cells), render_use(cells), *render_speed(cells)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -49,7 +49,7 @@ def render_summary(results: Record) -> str:
     """Return the tables of the README."""
     cells = order_cells(results)
     parts = [describe_circumstances(results), render_overview(cells), render_savings(cells)]
-    return "\n\n".join([*parts, render_speed(cells)]) + "\n"
+    return "\n\n".join([*parts, *render_speed(cells)]) + "\n"
 
 
 def order_cells(results: Record) -> Record:
@@ -202,8 +202,10 @@ def render_use(cells: Record) -> str:
     return f"{head}\n\n{format_table(table)}"
 
 
-def render_speed(cells: Record) -> str:
+def render_speed(cells: Record) -> list[str]:
     """Return the table of speeds, one thread, beside plain vocabularies and the authors' program."""
+    if not any(cell["speed"] for cell in cells.values()):
+        return []
     table = [
         [
             *("corpus", "encode, cold, MB/s", "encode, MB/s", "decode, MB/s"),
@@ -232,4 +234,4 @@ def render_speed(cells: Record) -> str:
         "**Speed, documents of 10 KiB, one call each, on one thread; training on 6 MB to 8,192 rows "
         "on all cores, kernels compiled before**"
     )
-    return f"{head}\n\n{format_table(table)}"
+    return [f"{head}\n\n{format_table(table)}"]

@@ -15,11 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
+import numbpe
 from numbpe.combinatorial.standard import make_standard_tokenizer
 from numbpe.combinatorial.standard_training import train_standard
-
-import numbpe
 from numbpe.torch import (
     LanguageModel,
     ModelSettings,
@@ -28,6 +26,10 @@ from numbpe.torch import (
     evaluate_model,
     train_model,
 )
+
+# isort: split
+# After numbpe.torch, which says what to install where it is missing.
+import torch
 
 SEPARATOR = "<|endoftext|>\n"
 KINDS = ("gpt2", "cl100k", "combinatorial")
