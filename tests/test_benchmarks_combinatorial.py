@@ -93,7 +93,7 @@ def test_benchmark__counts_text_that_was_not_trained_on(tmp_path: Path) -> None:
         ratio = n_characters / figures["n_tokens"]
         assert figures["characters_per_token"] == pytest.approx(ratio, abs=1e-4)
     n_tokens = {name: cell["compression"][name]["400"]["n_tokens"] for name in cell["compression"]}
-    assert n_tokens["full"] < n_tokens["gpt2"] < n_tokens["no affixes"]
+    assert n_tokens["full"] < min(n_tokens["gpt2"], n_tokens["no affixes"])
     again = run_program(
         *("combinatorial.py", "--only", "english", "--rows", "400", "--limit", "50000"),
         *("--corpora", str(tmp_path), "--results", str(results), "--what", "compression"),
