@@ -131,6 +131,15 @@ def test_scan__not_utf8(name, seed):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("cut_off", ["\u00e9", "\u4e2d", "\U0001f600"])
+def test_scan__not_utf8_before_a_character_across_blocks(name, cut_off):
+    """Truth: the automaton; the byte that wants more stands before a character that is cut off."""
+    for n_before in range(58, 66):
+        for lead in (b"\xc3", b"\xe4\xb8", b"\xf0\x9f\x98"):
+            check(name, b"a" * n_before + lead + cut_off.encode() + b" bcd, efg hij" * 9)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_scan__borders_of_blocks(name):
     """Truth: the automaton; each short sequence of kinds at each place before the border of a block."""
     rng = random.Random(7)
