@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from numbpe.command_options import (
     CommandReport,
     add_errors_option,
-    add_input_option,
     add_output_options,
-    list_files,
+    add_text_options,
+    describe_inputs,
     read_size,
 )
 from numbpe.errors import ArgumentError
@@ -91,7 +91,7 @@ def _add_train_parser(actions: "argparse._SubParsersAction[argparse.ArgumentPars
     )
     parser.set_defaults(run=run_train)
     text = parser.add_argument_group("text")
-    add_input_option(text, "text files, globs in quotes, or - for stdin")
+    add_text_options(text, "")
     add_errors_option(text)
     tables = parser.add_argument_group("tables")
     tables.add_argument(
@@ -212,7 +212,7 @@ def _train(
         from numbpe.combinatorial.standard_training import train_standard
 
         plain = train_standard(
-            list_files(arguments.input),
+            describe_inputs(arguments, arguments.input),
             arguments.vocab,
             arguments.plain,
             min_char_freq=arguments.min_char_freq,
@@ -220,6 +220,7 @@ def _train(
             **how,
         )
         return plain, {"asked_vocab_size": arguments.vocab, **_list_sizes(plain)}
+    from numbpe.bad_input import warn_of_skipped
     from numbpe.combinatorial.training import train_combinatorial_with_report
     from numbpe.combinatorial.training_options import TrainingOptions
 
@@ -237,7 +238,7 @@ def _train(
         **{name: getattr(arguments, name) for name in _NUMBERS},
     )
     vocabulary, report = train_combinatorial_with_report(
-        list_files(arguments.input), options, **how
+        describe_inputs(arguments, arguments.input), options, **how
     )
     figures = {
         "n_source_bytes": report.n_source_bytes,
@@ -245,8 +246,10 @@ def _train(
         "n_distinct_words": report.n_distinct_words,
         "asked_vocab_size": arguments.vocab,
         "stopped_early": report.stopped_early,
+        "skipped": report.skipped.to_dict(),
         "seconds": {stage: round(value, 4) for stage, value in report.seconds.items()},
     }
+    warn_of_skipped(report.skipped)
     return vocabulary, figures | _list_sizes(vocabulary)
 
 

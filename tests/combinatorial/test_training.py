@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from numbpe.bad_input import SkippedWarning
 from numbpe.combinatorial import reference_training
 from numbpe.combinatorial.definition import CombinatorialVocabulary
 from numbpe.combinatorial.formats import read_vocabulary
@@ -183,8 +184,13 @@ def test_train_combinatorial__reads_any_source(tmp_path: Path) -> None:
     path.write_bytes(text.encode())
     options = {"vocab_size": 300} | SMALL
     expected = train_quietly([text], options)
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"body": text}) + '\n{"body": 3}\n')
     for source in (str(path), [path], iter([text]), [text.encode()]):
         assert train_quietly(source, options) == expected
+    with pytest.warns(SkippedWarning, match="1 row"):
+        assert expected == train_combinatorial(
+            tmp_path / "rows.jsonl", column="body", on_bad="skip", **options, **QUIET
+        )
     with pytest.raises(ArgumentError, match="word counts"):
         train_quietly(WordCounts.from_dict({b"a": 1}), options)
     with pytest.raises(DataError, match="nothing to read"):

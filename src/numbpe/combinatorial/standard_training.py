@@ -5,8 +5,9 @@ characters, not bytes, within pieces that a pattern cuts.
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Unpack
 
+from numbpe.bad_input import warn_of_skipped
 from numbpe.combinatorial.core_corpus import fold_strings
 from numbpe.combinatorial.core_training import train_core
 from numbpe.combinatorial.definition import (
@@ -25,7 +26,7 @@ from numbpe.garbage import paused_collection
 from numbpe.memory_budget import open_budget
 from numbpe.parallel import call_interruptibly, resolve_threads
 from numbpe.progress import Progress
-from numbpe.sources import Source
+from numbpe.sources import ReadingOptions, Source, describe_source
 from numbpe.special_tokens import check_special_tokens
 from numbpe.training_options import MAX_VOCAB_SIZE
 
@@ -53,6 +54,7 @@ def train_standard(
     errors: ErrorPolicy = "replace",
     progress: bool | Progress = True,
     chunk_nbytes: int = CHUNK_NBYTES,
+    **reading: Unpack[ReadingOptions],
 ) -> CharacterVocabulary:
     """Return a plain vocabulary over characters, the baseline of Combinatorial BPE.
 
@@ -79,7 +81,7 @@ def train_standard(
     bars = progress if isinstance(progress, Progress) else Progress(enabled=progress)
     budget = open_budget(memory)
     pieces = count_units(
-        check_source(source),
+        describe_source(check_source(source), reading),
         STANDARD_SOURCES[pattern],
         takes_apart=False,
         special_tokens=names,
@@ -104,6 +106,7 @@ def train_standard(
             special_tokens=names,
             pattern=pattern,
         )
+    warn_of_skipped(pieces.skipped)
     if core.stopped_early:
         warn_of_early_stop(vocab_size, vocabulary.vocab_size)
     return vocabulary

@@ -10,11 +10,12 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from numbpe.arrays import Counts
+from numbpe.bad_input import BadInput, warn_of_skipped
 from numbpe.combinatorial.core_corpus import AffixSlots, CoreCorpus
 from numbpe.combinatorial.core_training import TrainedCore, train_core
 from numbpe.combinatorial.definition import (
@@ -34,7 +35,7 @@ from numbpe.garbage import paused_collection
 from numbpe.memory_budget import MemoryBudget, open_budget
 from numbpe.parallel import call_interruptibly, resolve_threads
 from numbpe.progress import Progress
-from numbpe.sources import Source
+from numbpe.sources import ReadingOptions, Source, describe_source
 from numbpe.training import StoppedEarlyWarning
 from numbpe.word_counts import WordCounts
 
@@ -48,6 +49,7 @@ class CombinatorialReport:
     n_candidates : prefixes and suffixes that there were to choose from
     seconds : by stage, in the order of the stages
     stopped_early : no pair was left before all rows were filled
+    skipped : what ``on_bad="skip"`` left out
     """
 
     n_source_bytes: int
@@ -56,6 +58,7 @@ class CombinatorialReport:
     n_candidates: tuple[int, int]
     seconds: dict[str, float]
     stopped_early: bool
+    skipped: BadInput
 
 
 def train_combinatorial(
@@ -70,9 +73,11 @@ def train_combinatorial(
 ) -> CombinatorialVocabulary:
     """Return the tables of Combinatorial BPE, ``vocab_size`` rows in all, trained on ``source``.
 
-    source : paths, globs, "-" for stdin, or an iterable of str or bytes, each of them a document
+    source : paths, folders, globs, addresses, "-" for stdin, tables, or an iterable of str, bytes or
+        objects with a field, each of them a document; see :data:`numbpe.sources.Source`
     threads, memory, errors, progress : see :func:`numbpe.count_words`
-    options : see :class:`TrainingOptions`
+    options : those of :class:`~numbpe.combinatorial.training_options.TrainingOptions`, and for
+        reading format, column, on_bad and filesystem, as in :class:`numbpe.sources.ReadingOptions`
 
     If no pair is left before all rows are filled, there are fewer, with a warning of the class
     StoppedEarlyWarning. The result depends on the text and the options alone, never on threads,
@@ -86,14 +91,18 @@ def train_combinatorial(
         >>> vocabulary.prefixes  # doctest: +SKIP
         ('', ' ')
     """
+    reading = {
+        name: options.pop(name) for name in ReadingOptions.__annotations__ if name in options
+    }
     vocabulary, report = train_combinatorial_with_report(
-        source,
+        describe_source(source, cast(ReadingOptions, reading)),
         TrainingOptions(vocab_size=vocab_size, **options),
         threads=threads,
         memory=memory,
         errors=errors,
         progress=progress,
     )
+    warn_of_skipped(report.skipped)
     if report.stopped_early:
         warn_of_early_stop(vocab_size, vocabulary.vocab_size)
     return vocabulary
@@ -139,6 +148,7 @@ def train_combinatorial_with_report(
             "merging": done - run.chosen,
         },
         stopped_early=core.stopped_early,
+        skipped=units.skipped,
     )
 
 

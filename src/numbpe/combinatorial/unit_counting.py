@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe.arrays import TextArray
+from numbpe.bad_input import BadInput
 from numbpe.chunks import Chunk
 from numbpe.code_point_sets import END_OF_CODE_POINTS
 from numbpe.combinatorial.counted_strings import CountedStrings, CountedTable
@@ -55,6 +56,7 @@ class UnitCounts(NamedTuple):
     words, before, behind : parts that are not empty, of units with a word
     alone : units without a word, which are ends of documents
     n_units : all units; n_source_bytes : bytes that were read
+    skipped : what ``on_bad="skip"`` left out
     """
 
     words: CountedStrings
@@ -63,6 +65,7 @@ class UnitCounts(NamedTuple):
     alone: CountedStrings
     n_units: int
     n_source_bytes: int
+    skipped: BadInput
 
 
 @functools.cache
@@ -114,10 +117,10 @@ class PartTables:
         """Return the number of distinct words so far."""
         return len(self._tables[0]) if self._tables else 0
 
-    def finish(self, n_source_bytes: int) -> UnitCounts:
+    def finish(self, n_source_bytes: int, skipped: BadInput) -> UnitCounts:
         """Return all that was added, and forget it: nothing waits for the garbage collector."""
         words, before, behind, alone = (self._tables.pop(0).export() for _ in range(4))
-        return UnitCounts(words, before, behind, alone, self._n_units, n_source_bytes)
+        return UnitCounts(words, before, behind, alone, self._n_units, n_source_bytes, skipped)
 
 
 class UnitCounter:
@@ -182,7 +185,7 @@ def count_units(
 ) -> UnitCounts:
     """Return the parts of the units of ``source``, which ``pattern`` cuts.
 
-    source : paths, globs, "-", or an iterable of str or bytes, each of them a document
+    source : see :data:`numbpe.sources.Source`
     takes_apart : whether units are taken apart; otherwise each is a word as it stands
     special_tokens : literal text at which documents end; it is counted nowhere
 
@@ -214,6 +217,7 @@ class _CountingRun:
         self._parts = PartTables(self._check_growth, takes_apart=takes_apart)
         self._counters: list[UnitCounter] = []
         self._n_source_bytes = 0
+        self._skipped = BadInput()
 
     def find_cut(self, text: TextArray, start: int, stop: int) -> int:
         """Return the last place inside where a unit ends whatever stands around it."""
@@ -226,6 +230,7 @@ class _CountingRun:
 
     def read(self, reader: ChunkReader, progress: Progress, limit: int) -> None:
         """Count all chunks, in threads whose tables take ``limit`` bytes each."""
+        self._skipped = reader.bad
         with progress.reading(reader.source_nbytes) as bar:
 
             def make_worker() -> Callable[[tuple[Chunk, int]], None]:
@@ -253,7 +258,7 @@ class _CountingRun:
         """Take all units apart, and return the parts."""
         while self._counters:
             self._counters.pop().flush()
-        return self._parts.finish(self._n_source_bytes)
+        return self._parts.finish(self._n_source_bytes, self._skipped)
 
     def _check_growth(self, n_bytes: int) -> None:
         purpose = f"counting {len(self._parts):,} distinct words and what stands beside them"
