@@ -25,6 +25,7 @@ COMMAND_LINE = {
     "numbpe.train_options",
     "numbpe.train_plan",
     "numbpe.combinatorial_command",
+    "numbpe.combinatorial_rows_command",
     "numbpe.command_options",
     "numbpe.convert_command",
     "numbpe.decode_command",

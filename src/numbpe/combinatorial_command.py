@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numbpe.combinatorial_rows_command import add_decode_parser, add_encode_parser
 from numbpe.command_options import (
     CommandReport,
     add_errors_option,
@@ -30,7 +31,9 @@ _DESCRIPTION = """Combinatorial BPE: a token is a row of four indices, (variatio
 
 _EPILOG = """examples:
   numbpe combinatorial train --input owt.txt --vocab 16384 --output owt.json
-  numbpe combinatorial inspect owt.json"""
+  numbpe combinatorial encode --tokenizer owt.json --input owt.txt --output owt.npy
+  numbpe combinatorial decode --tokenizer owt.json --input owt.npy
+  numbpe combinatorial inspect owt.json --text 'The cat, the hat'"""
 
 _TRAIN_DESCRIPTION = """Train the four tables on text, or with --plain a vocabulary over characters to compare them with.
 
@@ -43,6 +46,7 @@ _TRAIN_EPILOG = """examples:
   numbpe combinatorial train --input owt.txt --vocab 16384 --plain gpt2 --output plain.json"""
 
 _INSPECT_EPILOG = """examples:
+  numbpe combinatorial inspect owt.json --text 'The cat, the hat'
   numbpe combinatorial inspect owt.json --top 20"""
 
 _FLAGS = {
@@ -72,6 +76,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         title="actions", metavar="ACTION", required=True, help="what to do"
     )
     _add_train_parser(actions)
+    add_encode_parser(actions)
+    add_decode_parser(actions)
     _add_inspect_parser(actions)
 
 
@@ -154,6 +160,9 @@ def _add_inspect_parser(actions: "argparse._SubParsersAction[argparse.ArgumentPa
     parser.add_argument("tokenizer", metavar="FILE", help="a file of ours or of the reference")
     parser.add_argument(
         "--top", metavar="N", type=int, default=10, help="rows to show (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--text", metavar="TEXT", help="show the rows of a text, and what each says"
     )
     add_output_options(parser)
 
@@ -276,7 +285,37 @@ def run_inspect(arguments: argparse.Namespace) -> CommandReport:
     if flags:
         lines.append(f"flags    {', '.join(flags)}")
     lines += [f"{name:<9}{' '.join(map(repr, rows))}" for name, rows in shown.items() if rows]
-    return CommandReport({**_list_sizes(vocabulary), "flags": flags, **shown}, lines)
+    figures = {**_list_sizes(vocabulary), "flags": flags, **shown}
+    if arguments.text is not None:
+        rows = _describe_text(vocabulary, arguments.text)
+        figures["rows"] = [row for row, _ in rows]
+        lines += [f"{' '.join(map(str, row)):<24}{words}" for row, words in rows]
+    return CommandReport(figures, lines)
+
+
+def _describe_text(
+    vocabulary: "CombinatorialVocabulary | CharacterVocabulary", text: str
+) -> list[tuple[list[int], str]]:
+    """Return the rows of a text, and each in words."""
+    from numbpe.combinatorial.definition import N_BYTES, VARIATIONS, CombinatorialVocabulary
+    from numbpe.combinatorial.tokenizer import CombinatorialTokenizer
+
+    if not isinstance(vocabulary, CombinatorialVocabulary):
+        raise ArgumentError(
+            "--text shows rows of Combinatorial BPE, and this file holds a plain vocabulary; leave "
+            "it out"
+        )
+    tokenizer = CombinatorialTokenizer(vocabulary)
+    rows: list[tuple[list[int], str]] = []
+    for row in tokenizer.encode(text).tolist():
+        variation, prefix, core, suffix = row
+        spelled = f"byte {core:#04x}" if core < N_BYTES else repr(vocabulary.core_strings[core])
+        words = [VARIATIONS[variation]] if variation else []
+        words += [f"prefix {vocabulary.prefixes[prefix]!r}"] if prefix else []
+        words += [spelled]
+        words += [f"suffix {vocabulary.suffixes[suffix]!r}"] if suffix else []
+        rows.append((row, ", ".join(words)))
+    return rows
 
 
 def _list_sizes(vocabulary: "CombinatorialVocabulary | CharacterVocabulary") -> dict[str, Any]:

@@ -3,12 +3,15 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from numbpe.combinatorial.definition import CombinatorialVocabulary
-from numbpe.combinatorial.formats import read_vocabulary
+from numbpe.combinatorial.formats import read_vocabulary, write_vocabulary
 from numbpe.combinatorial.standard_training import train_standard
+from numbpe.combinatorial.tokenizer import CombinatorialTokenizer
 from numbpe.combinatorial.training import train_combinatorial
 
 # The text of these tests has few pairs; which rows there are is what they are about.
@@ -111,3 +114,73 @@ def test_inspect__shows_tables(
     assert (figures["merges"], figures["prefixes"]) == (["ab"], ["", " "])
     assert "core 259" in captured.err
     assert run("combinatorial", "inspect", tmp_path / "none.json") == 1
+
+
+@pytest.fixture
+def tables(corpus: Path, tmp_path: Path) -> Path:
+    """A file of tables trained on the corpus."""
+    vocabulary = train_combinatorial(
+        [corpus], 290, min_char_freq=5, min_affix_freq=5, progress=False,
+        special_tokens=["<|endoftext|>"],
+    )  # fmt: skip
+    path = tmp_path / "tables.json"
+    write_vocabulary(vocabulary, path)
+    return path
+
+
+def test_encode_and_decode__go_there_and_back(
+    run: Run, tables: Path, corpus: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """Truth: the text, and CombinatorialTokenizer.encode."""
+    tokenizer = CombinatorialTokenizer.load(tables)
+    array = tmp_path / "rows.npy"
+    which = ["--tokenizer", tables]
+    assert run("combinatorial", "encode", *which, "--input", corpus, "--output", array) == 0
+    # A separator stands behind each document, the last one too.
+    text = corpus.read_text(encoding="utf-8")
+    expected = tokenizer.encode(text + "<|endoftext|>")
+    assert np.array_equal(np.load(array), expected)
+    capfdbinary.readouterr()
+    assert run("combinatorial", "decode", *which, "--input", array, "--quiet") == 0
+    assert capfdbinary.readouterr().out == (text + "<|endoftext|>").encode()
+    assert run("combinatorial", "encode", *which, "--text", "The cat, the hat") == 0
+    lines = capfdbinary.readouterr().out.decode().splitlines()
+    assert [[int(word) for word in line.split()] for line in lines] == tokenizer.encode(
+        "The cat, the hat"
+    ).tolist()
+    out = tmp_path / "text.txt"
+    arguments = [*which, "--input", array, array, "--output", out]
+    assert run("combinatorial", "decode", *arguments) == 0
+    assert out.read_text(encoding="utf-8") == 2 * (text + "<|endoftext|>")
+
+
+def test_inspect__says_what_each_row_of_a_text_means(
+    run: Run, tables: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Truth: "The" is "the", capitalised."""
+    assert run("combinatorial", "inspect", tables, "--text", "The cat, the hat") == 0
+    assert "Capitalised, 'the'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "content, words",
+    [
+        (np.zeros((2, 3), dtype=np.int32), ["(2, 3)", "(n, 4)"]),
+        (b"nothing", ["no .npy file"]),
+        (np.full((1, 4), 10**6, dtype=np.int32), ["1000000"]),
+    ],
+)
+def test_decode__says_in_one_line_what_is_wrong(
+    content: Any, words: list[str], run: Run, tables: Path, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Truth: rows are (n, 4), and each index one that its table has."""
+    path = tmp_path / "rows.npy"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        np.save(path, content)
+    assert run("combinatorial", "decode", "--tokenizer", tables, "--input", path) != 0
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert [word for word in words if word not in lines[0]] == []
