@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace) -> CommandReport:
     from numbpe.files import write_atomically
     from numbpe.loading import load
     from numbpe.see.charts import check_charts
+    from numbpe.see.kinds import read_combinatorial
     from numbpe.see.report import build_report
     from numbpe.see.texts import read_texts
 
@@ -42,6 +43,12 @@ def run(arguments: argparse.Namespace) -> CommandReport:
     texts = read_texts(files, arguments.sample, arguments.errors)
     names = _name_tokenizers(arguments.tokenizers)
     options = collect_load_options(arguments)
+    for name, path in names.items():
+        if read_combinatorial(path) is not None:
+            raise ArgumentError(
+                f"cannot compare {name}: a report is of vocabularies whose tokens have one id, and this "
+                "one is combinatorial; numbpe audit and numbpe step take it"
+            )
     tokenizers = {name: load(path, **options) for name, path in names.items()}
     report = build_report(
         tokenizers,

@@ -190,6 +190,7 @@ def test_command__samples_and_says_so(
         (["--text", "a=LATIN"], 1, "is not UTF-8"),
         (["--text", "a=GOOD", "--width", "0"], 2, "--width must be 1 or more"),
         (["NOTES", "--text", "a=GOOD"], 1, "notes.json"),
+        (["TABLES", "--text", "a=GOOD"], 2, "this one is combinatorial"),
     ],
 )
 def test_bad_input__is_one_line(
@@ -204,6 +205,9 @@ def test_bad_input__is_one_line(
     """Truth: the habit that an error says what was found and what is allowed; no page is left."""
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: numbpe[report]")
     contents = {"GOOD": b"text", "EMPTY": b"", "LATIN": b"caf\xe9", "NOTES": b'{"a": 1}'}
+    contents["TABLES"] = (
+        b'{"type": "combinatorial", "prefixes": [""], "suffixes": [""], "alphabet": [], "merges": []}'
+    )
     for name, content in contents.items():
         (tmp_path / f"{name.lower()}.json").write_bytes(content)
     filled = [

@@ -162,8 +162,9 @@ class Panel {
     const isEnd = this.step === this.nSteps;
     const [number, done] = this.locate(this.step);
     this.slider.value = this.step;
-    this.buttons.first.disabled = this.buttons.back.disabled = this.step === 0;
-    this.buttons.next.disabled = this.buttons.last.disabled = this.buttons.piece.disabled = isEnd;
+    // Not `disabled`: the button that has the focus would lose it, and the keys with it.
+    for (const name of ["first", "back"]) this.buttons[name].setAttribute("aria-disabled", this.step === 0);
+    for (const name of ["next", "last", "piece"]) this.buttons[name].setAttribute("aria-disabled", isEnd);
     if (isEnd) this.stop();
     for (const [i, chip] of this.chips) chip.classList.toggle("ahead", !isEnd && i >= number);
     if (this.error) this.show(this.error);
@@ -183,6 +184,7 @@ class Panel {
   }
 
   goToPiece(direction) {
+    if (this.step === this.nSteps && direction > 0) return;
     const [number, done] = this.locate(this.step);
     this.go(direction > 0 ? this.starts[number + 1] : this.starts[done ? number : Math.max(0, number - 1)]);
   }
