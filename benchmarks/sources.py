@@ -6,7 +6,8 @@ TEXT is cut into documents at ``<|endoftext|>``, and written in each form to a t
 routes take turns within a round, in one process whose kernels are compiled; figures are the best of
 the rounds, in millions of bytes of text a second. *Alone* is reading and undoing the file with
 nothing done to the text. A route is fine if it has 0.7 of plain text, or of what undoing alone gives,
-whichever is less. Before a figure counts, the words of each route are compared with those of plain text.
+whichever is less. On a machine that is busy the seconds on a core tell more: counting takes those of
+plain text and those of undoing, side by side if there is a core for each. Before a figure counts, the words of each route are compared with those of plain text.
 """
 
 import argparse
@@ -71,11 +72,11 @@ def drain(path: Path) -> int:
     return n_bytes
 
 
-def measure(function: Callable[[], object]) -> float:
-    """Return the seconds that a call takes."""
-    started = time.perf_counter()
+def measure(function: Callable[[], object]) -> tuple[float, float]:
+    """Return the seconds that a call takes, and those of all its threads on a core."""
+    started, used = time.perf_counter(), time.process_time()
     function()
-    return time.perf_counter() - started
+    return time.perf_counter() - started, time.process_time() - used
 
 
 def main() -> None:
@@ -99,6 +100,7 @@ def print_table(files: dict[str, Path], threads: int, n_rounds: int) -> None:
     """Print the speed of each file with so many threads."""
     counting: dict[str, float] = {}
     alone: dict[str, float] = {}
+    cpu: dict[str, tuple[float, float]] = {}
     wanted = numbpe.count_words(files["c.txt"], threads=threads).to_dict()
     for _ in range(n_rounds):
         for name, path in files.items():
@@ -106,13 +108,20 @@ def print_table(files: dict[str, Path], threads: int, n_rounds: int) -> None:
             assert name.startswith("slow") or counts.to_dict() == wanted, name
             n_bytes = counts.n_source_bytes
             del counts
-            seconds = measure(lambda path=path: numbpe.count_words(path, threads=threads))
+            seconds, used = measure(lambda path=path: numbpe.count_words(path, threads=threads))
             counting[name] = max(counting.get(name, 0), n_bytes / 1e6 / seconds)
-            seconds = measure(lambda path=path: drain(path))
+            seconds, used_alone = measure(lambda path=path: drain(path))
+            before = cpu.get(name, (1e9, 1e9))
+            cpu[name] = (
+                min(before[0], 1e9 * used / n_bytes),
+                min(before[1], 1e9 * used_alone / n_bytes),
+            )
             alone[name] = max(alone.get(name, 0), n_bytes / 1e6 / seconds)
     plain = counting["c.txt"]
-    print(f"\n{threads} thread(s)\n\n| source | MB/s | × plain text | alone, MB/s | share | fine |")
-    print("| --- | ---: | ---: | ---: | ---: | --- |")
+    print(
+        f"\n{threads} thread(s)\n\n| source | MB/s | × plain text | alone, MB/s | share | fine | CPU, s/GB | alone |"
+    )
+    print("| --- | ---: | ---: | ---: | ---: | --- | ---: | ---: |")
     for name, speed in counting.items():
         share = speed / min(plain, alone[name])
         fine = "yes" if share >= LEAST_SHARE else "NO"
