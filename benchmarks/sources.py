@@ -125,9 +125,8 @@ def print_table(files: dict[str, Path], threads: int, n_rounds: int) -> None:
     for name, speed in counting.items():
         share = speed / min(plain, alone[name])
         fine = "yes" if share >= LEAST_SHARE else "NO"
-        print(
-            f"| {name} | {speed:.0f} | {speed / plain:.2f} | {alone[name]:.0f} | {share:.2f} | {fine} |"
-        )
+        ratios = f"{speed:.0f} | {speed / plain:.2f} | {alone[name]:.0f} | {share:.2f} | {fine}"
+        print(f"| {name} | {ratios} | {cpu[name][0]:.1f} | {cpu[name][1]:.1f} |")
 
 
 if __name__ == "__main__":
