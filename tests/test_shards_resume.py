@@ -16,7 +16,8 @@ import pytest
 
 import numbpe
 from numbpe import shard_writers
-from numbpe.errors import ArgumentError
+from numbpe.errors import ArgumentError, DataError, FolderInUseError
+from numbpe.files import lock_output
 from numbpe.shard_manifest import find_id_type
 from numbpe.shards import encode_files
 from numbpe.tokenizer import Tokenizer
@@ -118,25 +119,44 @@ def test_resume__keeps_what_is_complete_and_makes_the_rest_anew(
     )
 
 
-def test_resume__makes_anew_what_was_made_otherwise(
+def test_resume__refuses_what_was_made_otherwise(
     tokenizer: Tokenizer, corpus: list[Path], tmp_path: Path
 ) -> None:
-    """Truth: a run into another folder with the same arguments."""
+    """Truth: by definition; the difference is named, and the shards stay as they were."""
     output = tmp_path / "o.bin"
-    encode_files(tokenizer, corpus, output, shards=2)
-    for change, other in (
-        ({"special": "text"}, tokenizer),
-        ({"dtype": "uint32"}, tokenizer),
-        ({}, tokenizer.truncated(300)),
+    first = encode_files(tokenizer, corpus, output, shards=2)
+    expected = read_shards(first.files)
+    for change, other, message in (
+        ({"special": "text"}, tokenizer, "special was 'allow', and now it is 'text'"),
+        ({"dtype": "uint32"}, tokenizer, "dtype was 'uint16'"),
+        ({}, tokenizer.truncated(300), "n ids was .* and now it is 300"),
+        ({}, Tokenizer(tokenizer.vocab, tokenizer.merges[::-1], [END]), "tokenizer was another"),
+        ({"shards": 3}, tokenizer, "n shards was 2"),
     ):
-        report = encode_files(other, corpus, output, shards=2, resume=True, **change)
-        assert report.n_kept == 0
-        fresh = encode_files(other, corpus, tmp_path / "fresh" / "o.bin", shards=2, **change)
-        assert read_shards(report.files) == read_shards(fresh.files)
+        options: dict[str, Any] = {"shards": 2, "resume": True, **change}
+        with pytest.raises(DataError, match=f"cannot resume: by .*o.bin.json' the {message}"):
+            encode_files(other, corpus, output, **options)
     corpus[0].write_text("changed", encoding="utf-8")
-    assert encode_files(other, corpus, output, shards=2, resume=True).n_kept == 0
+    with pytest.raises(DataError, match=f"file '{corpus[0]}' had another size"):
+        encode_files(tokenizer, corpus, output, shards=2, resume=True)
+    assert read_shards(first.files) == expected
     with pytest.raises(ArgumentError, match="resume"):
-        encode_files(other, ["a text", "another"], output, resume=True)
+        encode_files(tokenizer, ["a text", "another"], output, resume=True)
+
+
+def test_lock__keeps_other_runs_from_the_same_files(
+    tokenizer: Tokenizer, corpus: list[Path], tmp_path: Path
+) -> None:
+    """Truth: by definition; another output in the same folder is free."""
+    output = tmp_path / "deep" / "folder" / "o.bin"
+    with lock_output(output):
+        with pytest.raises(FolderInUseError, match="another run .* choose another name"):
+            encode_files(tokenizer, corpus, output)
+        encode_files(tokenizer, corpus, output.with_name("p.bin"))
+    assert list_files(output.parent) == ["p.bin", "p.bin.json"]
+    with lock_output(tmp_path / "none" / "folder" / "o.bin"):
+        pass
+    assert not (tmp_path / "none").exists()
 
 
 def test_manifest__says_what_is_in_the_files(

@@ -2,20 +2,25 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
 
 from numbpe.arrays import Counts, Offsets, TextArray, allocate_text
 from numbpe.bad_input import BadInput, warn_of_skipped
+from numbpe.checkpoints import Checkpoint, FileGroups, use_checkpoint
 from numbpe.chunks import Chunk
 from numbpe.corpus import CHUNK_NBYTES, ChunkReader, ErrorPolicy
+from numbpe.errors import DataError
+from numbpe.files import FilePath
 from numbpe.garbage import paused_collection
 from numbpe.memory_budget import MemoryBudget, open_budget
 from numbpe.parallel import call_interruptibly, consume_in_threads, resolve_threads
 from numbpe.patterns import Pattern, compile_pattern
-from numbpe.progress import NO_PROGRESS, Progress
-from numbpe.sources import ReadingOptions, Source, describe_source
+from numbpe.progress import NO_PROGRESS, Progress, ReadingBar
+from numbpe.run_descriptions import describe_files
+from numbpe.sources import ReadingOptions, ResolvedSource, Source, describe_source, resolve_source
 from numbpe.special_tokens import check_special_tokens, encode_special_token
 from numbpe.spilling import SpilledRuns, Words, export_words
 from numbpe.word_counter import FIRST_ARENA_NBYTES, FIRST_SLOTS, ROW_NBYTES, WordCounter
@@ -49,6 +54,8 @@ def count_words(
     unicode_version: str = "16",
     chunk_nbytes: int = CHUNK_NBYTES,
     cuts_lines: bool = False,
+    checkpoint: FilePath | Checkpoint | None = None,
+    resume: bool = False,
     **reading: Unpack[ReadingOptions],
 ) -> WordCounts:
     """Return how often each word occurs in ``source``.
@@ -63,6 +70,10 @@ def count_words(
     errors : what becomes of bytes that are not UTF-8, as in ``bytes.decode``
     progress : whether to show a bar, where stderr is a terminal
     cuts_lines : whether each line of a file is a document, as the recipe "hf" has it
+    checkpoint : a folder where what is done is kept about once a minute, between two files, until
+        all is done. It is for this run alone
+    resume : whether to go on from what an earlier run, which was killed, has left there; its options
+        and the files must be the same
     reading : format, column, on_bad and filesystem; see :class:`numbpe.sources.ReadingOptions`. What
         ``on_bad="skip"`` leaves out is told by a warning of the class SkippedWarning.
 
@@ -79,7 +90,10 @@ def count_words(
     n_threads, budget = resolve_threads(threads), open_budget(memory)
     run = CountingRun(compiled, names, n_threads, budget, cuts_lines=cuts_lines)
     described = describe_source(source, reading)
-    counts = run.count(described, errors=errors, progress=bars, chunk_nbytes=chunk_nbytes)
+    with use_checkpoint(checkpoint, resume=resume) as kept:
+        counts = run.count(
+            described, errors=errors, progress=bars, chunk_nbytes=chunk_nbytes, checkpoint=kept
+        )
     warn_of_skipped(run.bad)
     return counts
 
@@ -112,42 +126,113 @@ class CountingRun:
         errors: ErrorPolicy = "replace",
         progress: Progress = NO_PROGRESS,
         chunk_nbytes: int = CHUNK_NBYTES,
+        checkpoint: Checkpoint | None = None,
     ) -> WordCounts:
-        """Read ``source`` and return its counts."""
+        """Read ``source`` and return its counts.
+
+        checkpoint : where to keep what is done, and what to go on from; see numbpe.checkpoints
+        """
+        if checkpoint is not None:
+            return self._count_in_groups(source, checkpoint, errors, progress, chunk_nbytes)
         with (
-            ChunkReader(
-                source,
-                special_tokens=[encode_special_token(name) for name in self.special_tokens],
-                find_cut=self._make_find_cut(),
-                errors=errors,
-                chunk_nbytes=chunk_nbytes,
-                on_bytes=self._add_source_bytes,
-            ) as reader,
+            self._open_reader(source, errors, chunk_nbytes) as reader,
             SpilledRuns() as runs,
             progress.reading(reader.source_nbytes) as bar,
         ):
             self.bad = reader.bad
             self._warm_up(runs)
-            limit = self._limit_tables(chunk_nbytes)
-            lock = threading.Lock()
-
-            def make_worker() -> Callable[[Chunk], None]:
-                worker = WordCounter(self.pattern, runs, lock, limit, cuts_lines=self.cuts_lines)
-                self._counters.append(worker)
-
-                def work(chunk: Chunk) -> None:
-                    worker.count_chunk(chunk)
-                    reader.recycle(chunk)
-
-                return work
-
-            def watch() -> Iterator[Chunk]:
-                for chunk in reader:
-                    bar.update(chunk.n_bytes, sum(counter.n_words for counter in self._counters))
-                    yield chunk
-
-            consume_in_threads(watch(), make_worker, self.threads)
+            self._read_all(reader, runs, self._limit_tables(chunk_nbytes), bar)
             return call_interruptibly(lambda: self._finish(runs))
+
+    def _count_in_groups(
+        self,
+        source: Source,
+        checkpoint: Checkpoint,
+        errors: ErrorPolicy,
+        progress: Progress,
+        chunk_nbytes: int,
+    ) -> WordCounts:
+        """Count some files after others, and say after each group on disk that it is done."""
+        resolved = resolve_source(source)
+        self.bad = resolved.reading.bad
+        checkpoint.begin(self._describe_work(errors, resolved))
+        self._n_source_bytes = checkpoint.n_source_bytes
+        files = resolved.files or ()
+        sizes = [size for size, _ in filter(None, (file.measure() for file in files))]
+        runs = checkpoint.runs
+        self._warm_up(runs)
+        limit = self._limit_tables(chunk_nbytes)
+        with progress.reading(sum(sizes)) as bar:
+            bar.update(sum(sizes[: checkpoint.n_files]))
+            for first, stop in FileGroups(sizes, checkpoint.n_files):
+                group = replace(resolved, files=files[first:stop])
+                with self._open_reader(group, errors, chunk_nbytes, allow_empty=True) as reader:
+                    self._read_all(reader, runs, limit, bar)
+                call_interruptibly(self._spill_all)
+                checkpoint.commit(stop, self._n_source_bytes)
+        if not self._n_source_bytes:
+            raise DataError(f"nothing to read: {resolved.description} holds no text")
+        return call_interruptibly(lambda: self._gather(runs))
+
+    def _describe_work(self, errors: ErrorPolicy, source: ResolvedSource) -> dict[str, object]:
+        """Return what decides the counts, as values that JSON can hold."""
+        return {
+            "inputs": describe_files(source),
+            "reading": source.describe_reading(),
+            "pattern": list(self.pattern.sources),
+            "unicode_version": self.pattern.unicode_version,
+            "special_tokens": list(self.special_tokens),
+            "cuts_lines": self.cuts_lines,
+            "errors": errors,
+        }
+
+    def _open_reader(
+        self,
+        source: Source | ResolvedSource,
+        errors: ErrorPolicy,
+        chunk_nbytes: int,
+        *,
+        allow_empty: bool = False,
+    ) -> ChunkReader:
+        return ChunkReader(
+            source,
+            special_tokens=[encode_special_token(name) for name in self.special_tokens],
+            find_cut=self._make_find_cut(),
+            errors=errors,
+            chunk_nbytes=chunk_nbytes,
+            on_bytes=self._add_source_bytes,
+            allow_empty=allow_empty,
+        )
+
+    def _read_all(
+        self, reader: ChunkReader, runs: SpilledRuns, limit: int | None, bar: ReadingBar
+    ) -> None:
+        """Count all chunks, each thread in a table of its own."""
+        lock = threading.Lock()
+
+        def make_worker() -> Callable[[Chunk], None]:
+            worker = WordCounter(self.pattern, runs, lock, limit, cuts_lines=self.cuts_lines)
+            self._counters.append(worker)
+
+            def work(chunk: Chunk) -> None:
+                worker.count_chunk(chunk)
+                reader.recycle(chunk)
+
+            return work
+
+        def watch() -> Iterator[Chunk]:
+            for chunk in reader:
+                bar.update(chunk.n_bytes, sum(counter.n_words for counter in self._counters))
+                yield chunk
+
+        consume_in_threads(watch(), make_worker, self.threads)
+
+    def _spill_all(self) -> None:
+        """Move the words of all threads to disk, and forget the threads."""
+        for counter in self._counters:
+            counter.spill()
+            counter.release()
+        self._counters.clear()
 
     def _add_source_bytes(self, n_bytes: int) -> None:
         self._n_source_bytes += n_bytes
@@ -206,9 +291,7 @@ class CountingRun:
                 while others:
                     first.absorb(others.pop())
                 return self._describe(*export_words(first.table))
-        for counter in self._counters:
-            counter.spill()
-            counter.release()
+        self._spill_all()
         return self._gather(runs)
 
     def _gather(self, runs: SpilledRuns) -> WordCounts:

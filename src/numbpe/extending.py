@@ -9,10 +9,12 @@ from typing import Unpack
 import numpy as np
 
 from numbpe.bad_input import warn_of_skipped
+from numbpe.checkpoints import Checkpoint, use_checkpoint
 from numbpe.corpus import CHUNK_NBYTES, ErrorPolicy
 from numbpe.counting import CountingRun
 from numbpe.definition import TokenizerDefinition
 from numbpe.errors import ArgumentError
+from numbpe.files import FilePath
 from numbpe.garbage import paused_collection
 from numbpe.growing import GrowingVocabulary, GrowthLimits, grow
 from numbpe.memory_budget import open_budget
@@ -20,16 +22,20 @@ from numbpe.parallel import resolve_threads
 from numbpe.patterns import Pattern
 from numbpe.progress import Progress
 from numbpe.recipes import Recipe, get_recipe
-from numbpe.sources import ReadingOptions, describe_source, refuse_reading
+from numbpe.sources import ReadingOptions
 from numbpe.tokenizer import Tokenizer
 from numbpe.training import (
     StoppedEarlyWarning,
     TrainingReport,
-    TrainingSource,
     describe_run,
     word_stopped_early,
 )
-from numbpe.training_options import check_origin, check_sizes
+from numbpe.training_options import (
+    CountingOptions,
+    TrainingSource,
+    check_sizes,
+    count_source,
+)
 from numbpe.vocabulary import Vocabulary
 from numbpe.vocabulary_training import TIE_RULES, merging_bar
 from numbpe.word_counts import WordCounts
@@ -49,6 +55,8 @@ def extend(
     memory: int | str | None = None,
     errors: ErrorPolicy = "replace",
     progress: bool | Progress = True,
+    checkpoint: FilePath | None = None,
+    resume: bool = False,
     **reading: Unpack[ReadingOptions],
 ) -> TokenizerDefinition:
     """Return what extend_with_report does, with a warning where the text gives fewer tokens."""
@@ -63,6 +71,8 @@ def extend(
         memory=memory,
         errors=errors,
         progress=progress,
+        checkpoint=checkpoint,
+        resume=resume,
         **reading,
     )
     warn_of_skipped(report.skipped, stacklevel=4)
@@ -86,6 +96,8 @@ def extend_with_report(
     progress: bool | Progress = True,
     chunk_nbytes: int = CHUNK_NBYTES,
     on_counted: Callable[[WordCounts], None] | None = None,
+    checkpoint: FilePath | Checkpoint | None = None,
+    resume: bool = False,
     **reading: Unpack[ReadingOptions],
 ) -> tuple[Tokenizer, TrainingReport]:
     """Return a tokenizer of ``vocab_size`` tokens that goes on where this one ends, and a report.
@@ -99,7 +111,7 @@ def extend_with_report(
     vocab_size : tokens in all, those of the tokenizer included
     recipe : the rules for ties and for what is counted; by default those that the tokenizer was
         trained by, where that is known, and else "cs336"
-    min_frequency, max_token_bytes, threads, memory, errors, progress, reading : as for
+    min_frequency, max_token_bytes, threads, memory, errors, progress, checkpoint, resume, reading : as for
         :func:`numbpe.train`
 
     Raises ArgumentError for a tokenizer whose tokens are not made of bytes or that changes text
@@ -117,27 +129,22 @@ def extend_with_report(
     pattern = tokenizer.pattern
     assert pattern is not None
 
-    started = time.perf_counter()
-    names = list_cuts(definition, rules)
-    run = CountingRun(pattern, names, n_threads, budget, cuts_lines=rules.cuts_lines)
-    if isinstance(source, WordCounts):
-        refuse_reading(reading)
-        words = source
-        check_origin(words, pattern, names, rules)
-    else:
-        described = describe_source(source, reading)
-        words = run.count(described, errors=errors, progress=bars, chunk_nbytes=chunk_nbytes)
-        if on_counted is not None:
-            on_counted(words)
-    counted = time.perf_counter()
     longest = None if max_token_bytes is None else rules.longest_token_nbytes(max_token_bytes)
     n_new = int(vocab_size) - len(vocabulary)
     n_ids = vocabulary.n_ids + n_new
     limits = GrowthLimits(n_ids, TIE_RULES[rules.tie_rule], min_frequency, longest)
-    with paused_collection(), merging_bar(words, n_new, budget, bars) as show:
-        growing = _begin(definition)
-        stopped_early = grow(growing, words, limits, show)
-        grown = _finish(definition, growing, rules, pattern)
+    cuts = list_cuts(definition, rules)
+    run = CountingRun(pattern, cuts, n_threads, budget, cuts_lines=rules.cuts_lines)
+
+    with use_checkpoint(checkpoint, resume=resume) as kept:
+        started = time.perf_counter()
+        options = CountingOptions(errors, bars, chunk_nbytes, on_counted, kept)
+        words = count_source(source, run, rules, options, reading)
+        counted = time.perf_counter()
+        with paused_collection(), merging_bar(words, n_new, budget, bars) as show:
+            growing = _begin(definition)
+            stopped_early = grow(growing, words, limits, show)
+            grown = _finish(definition, growing, rules, pattern)
     done = time.perf_counter()
     extended = Tokenizer.from_definition(grown, pattern)
     seconds = {"counting": counted - started, "merging": done - counted}

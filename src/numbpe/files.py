@@ -91,8 +91,41 @@ def lock_folder(path: FilePath) -> Iterator[None]:
     """
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
-    lock_path = folder / LOCK_NAME
-    descriptor = _take_lock(lock_path)
+    with _hold_lock(folder / LOCK_NAME, f"to the folder {shorten_value(str(folder))}"):
+        yield
+
+
+@contextmanager
+def lock_output(path: FilePath) -> Iterator[None]:
+    """Hold a file that is to be written for this run alone, as lock_folder holds a folder.
+
+    Other files in its folder are free. Folders that are missing are made, and removed if they are
+    empty in the end.
+    """
+    target = Path(path)
+    made: list[Path] = []
+    for folder in (target.parent, *target.parent.parents):
+        if folder.exists():
+            break
+        made.append(folder)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lock_path = target.with_name(f".{target.name[:50]}{LOCK_NAME}")
+    try:
+        with _hold_lock(lock_path, shorten_value(str(target))):
+            yield
+    except OSError as error:
+        if error.errno is None or str(error.filename) != str(lock_path):
+            raise
+        raise type(error)(error.errno, error.strerror, str(target)) from error
+    finally:
+        for folder in made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+@contextmanager
+def _hold_lock(lock_path: Path, what: str) -> Iterator[None]:
+    descriptor = _take_lock(lock_path, what)
     try:
         yield
     finally:
@@ -102,12 +135,12 @@ def lock_folder(path: FilePath) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _take_lock(lock_path: Path) -> int:
+def _take_lock(lock_path: Path, what: str) -> int:
     """Return the descriptor of the locked file, which holds the number of this process."""
     while True:
         descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            _lock_descriptor(descriptor, lock_path)
+            _lock_descriptor(descriptor, what)
             if _is_same_file(descriptor, lock_path):
                 os.ftruncate(descriptor, 0)
                 os.write(descriptor, str(os.getpid()).encode())
@@ -118,7 +151,7 @@ def _take_lock(lock_path: Path) -> int:
         os.close(descriptor)  # Its holder removed the file after it was opened here: try anew.
 
 
-def _lock_descriptor(descriptor: int, lock_path: Path) -> None:
+def _lock_descriptor(descriptor: int, what: str) -> None:
     if fcntl is None:
         return
     try:
@@ -127,8 +160,8 @@ def _lock_descriptor(descriptor: int, lock_path: Path) -> None:
         holder = os.read(descriptor, 32).decode("ascii", "replace").strip()
         process = f" (process {holder})" if holder else ""
         raise FolderInUseError(
-            f"cannot write to the folder {shorten_value(str(lock_path.parent))}: another run"
-            f"{process} is writing to it; wait for its end or choose another folder"
+            f"cannot write {what}: another run{process} is writing to it; wait for its end or choose "
+            f"another {'folder' if what.startswith('to the') else 'name'}"
         ) from None
     except OSError:
         return  # This file system knows no locks.

@@ -181,8 +181,11 @@ def _find_homonym(
     run: MergeRun, first: int, lengths: NDArray[np.int64], homonyms: Mapping[bytes, int]
 ) -> int | None:
     """Return the first of the merges from ``first`` on that makes one of ``homonyms``."""
-    candidates = np.flatnonzero(np.isin(run.list_token_lengths(first), lengths)) + first
-    for merge in candidates.tolist():
-        if run.spell_tokens(merge, merge + 1)[0] in homonyms:
-            return int(merge)
+    has_length = np.isin(run.list_token_lengths(first), lengths)
+    if not has_length.any():
+        return None
+    spelled = run.spell_tokens(first, run.n_merges)
+    for merge in np.flatnonzero(has_length).tolist():
+        if spelled[merge] in homonyms:
+            return first + int(merge)
     return None

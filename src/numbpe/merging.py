@@ -195,7 +195,10 @@ class MergeRun:
         """
         token_lengths = None if tokens is None else _measure_tokens(tokens)
         n_symbols = n_symbols if token_lengths is None else len(token_lengths)
-        corpus = build_weighted_cells(contents, offsets, counts, token_lengths)
+        takes_more = token_lengths is not None and token_lengths.max(initial=1) > 1
+        corpus = build_weighted_cells(
+            contents, offsets, counts, token_lengths if takes_more else None
+        )
         self.min_floor = max(1, min_frequency)
         self.stopped_early = False
         n_tokens = n_symbols + n_merges

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from numbpe.errors import ArgumentError
+from numbpe.errors import ArgumentError, DataError, shorten_value
 from numbpe.files import write_together
+from numbpe.run_descriptions import find_difference
 from numbpe.shard_settings import ShardSettings, count_ids
 from numbpe.sources import ResolvedSource
 
@@ -51,10 +52,21 @@ class Manifest:
         self._entries: dict[str, ShardEntry] = {}
 
     def load_complete(self) -> dict[str, ShardEntry]:
-        """Return the shards of an earlier run with the same description that are still there."""
+        """Return the shards of an earlier run that are still there.
+
+        Raises DataError, naming the difference, if that run made something else.
+        """
         content = read_manifest(self.path)
-        if content is None or content.get("made_from") != self._description:
+        if content is None:
             return {}
+        made_from = content.get("made_from")
+        if made_from != self._description:
+            old = made_from if isinstance(made_from, dict) else {}
+            raise DataError(
+                f"cannot resume: by {shorten_value(str(self.path), 200)} the "
+                f"{find_difference(old, self._description)}; give what the files were made with, or "
+                "leave resume (--resume) out to make all of them anew"
+            )
         for entry in list_entries(content):
             if _measure_file(self.path.with_name(entry.name)) == entry.nbytes:
                 self._entries[entry.name] = entry

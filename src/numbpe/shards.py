@@ -15,7 +15,7 @@ from numbpe.arrays import allocate_text
 from numbpe.bad_input import BadInput
 from numbpe.corpus import CHUNK_NBYTES, ChunkReader, ErrorPolicy
 from numbpe.errors import ArgumentError, shorten_value
-from numbpe.files import FilePath
+from numbpe.files import FilePath, lock_output
 from numbpe.memory_budget import MemoryBudget, open_budget
 from numbpe.ordered_work import count_items_in_flight, map_in_order
 from numbpe.parallel import resolve_threads
@@ -99,8 +99,8 @@ def encode_files(
     memory: bytes, or text such as "4GiB", that the process may take; by default three quarters of
         what is free.
     progress: whether to show a bar, where stderr is a terminal.
-    resume: whether to keep the shards that an earlier run, with the same arguments and unchanged
-        files, has completed. No other run may be writing the same files.
+    resume: whether to keep the shards that an earlier run has completed. Its arguments, and the
+        files to read, must have been the same.
     reading: format, column, on_bad and filesystem; see :class:`numbpe.sources.ReadingOptions`.
 
     The ids of a document, the text between separators or ends of files, are those of
@@ -118,8 +118,9 @@ def encode_files(
     and tokens, and what they were made from. Every file appears whole or not at all.
 
     Raises ArgumentError for arguments that cannot be used, DataError and its like for text that
-    cannot be read or encoded, BudgetError where the memory does not suffice, OSError for files that
-    cannot be read or written.
+    cannot be read or encoded, and for ``resume`` where the earlier run made something else,
+    FolderInUseError where another run writes the same, BudgetError where the memory does not
+    suffice, OSError for files that cannot be read or written.
 
     Example: ``encode_files(tokenizer, "owt/*.txt", "owt.bin", shards=4).n_tokens``
     """
@@ -136,18 +137,21 @@ def encode_files(
     if resume:
         require_lasting_inputs(resolved)
     manifest = Manifest(name_manifest(target), describe_run(tokenizer, settings, resolved, shards))
-    complete = manifest.load_complete() if resume else {}
-    kept = {number for number, path in enumerate(paths) if path.name in complete}
-    if resume:
-        remove_stale_parts(paths)
-    totals = Totals(
-        sum(entry.n_documents for entry in complete.values()),
-        sum(entry.n_tokens for entry in complete.values()),
-    )
     run = EncodingRun(tokenizer, settings, resolve_threads(threads), open_budget(memory))
-    if len(kept) < len(paths):
-        with run.encode(resolved, shards, n_text_bytes, kept, progress, chunk_nbytes) as results:
-            _write_shards(results, paths, settings, kept, manifest, totals)
+    with lock_output(target):
+        complete = manifest.load_complete() if resume else {}
+        kept = {number for number, path in enumerate(paths) if path.name in complete}
+        if resume:
+            remove_stale_parts(paths)
+        totals = Totals(
+            sum(entry.n_documents for entry in complete.values()),
+            sum(entry.n_tokens for entry in complete.values()),
+        )
+        if len(kept) < len(paths):
+            with run.encode(
+                resolved, shards, n_text_bytes, kept, progress, chunk_nbytes
+            ) as results:
+                _write_shards(results, paths, settings, kept, manifest, totals)
     return _make_report(run, totals, started, tuple(paths), len(kept))
 
 

@@ -31,6 +31,9 @@ PARTS_AT_ONCE = 8
 
 _REMOVAL_TRIALS = 20
 
+WORDS_SCHEMA = (("word", "large_binary"), ("count", "int64"))
+"""Names and types of the columns of a run."""
+
 Words: TypeAlias = tuple[TextArray, Offsets, Counts]
 """Contents, offsets and counts."""
 
@@ -118,7 +121,7 @@ class SpilledRuns:
         size = np.zeros((1, 2), dtype=np.int64)
         word_table_measure(table, np.uint64(0), size)
         self._sizes.append((int(size[0, 0]), int(size[0, 1])))
-        schema = pa.schema({"word": pa.large_binary(), "count": pa.int64()})
+        schema = pa.schema(WORDS_SCHEMA)
         try:
             with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
                 for words in chain.from_iterable(export_parts(table, N_PARTS, PARTS_AT_ONCE)):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numbpe.shard_report import EncodingReport
     from numbpe.sources import Source
     from numbpe.stream_decoder import StreamDecoder
-    from numbpe.training import TrainingSource
+    from numbpe.training_options import TrainingSource
 
 
 class Tokenizer:

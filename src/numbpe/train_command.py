@@ -2,9 +2,11 @@
 
 import argparse
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from numbpe.command_options import describe_inputs
 from numbpe.errors import ArgumentError
@@ -27,8 +29,11 @@ from numbpe.train_options import DESCRIPTION, EPILOG, add_options
 from numbpe.train_plan import TrainingPlan, make_plan
 
 if TYPE_CHECKING:
+    from numbpe.checkpoints import Checkpoint
     from numbpe.tokenizer import Tokenizer
     from numbpe.training import TrainingReport
+
+CHECKPOINT_SUFFIX: Final = ".checkpoint"
 
 
 def run(arguments: argparse.Namespace) -> TrainingSummary:
@@ -37,8 +42,23 @@ def run(arguments: argparse.Namespace) -> TrainingSummary:
     _check_combinations(arguments)
     name = check_name(arguments.name or choose_name(arguments.input, arguments.counts))
     folder = Path(arguments.output)
-    with reserve_folder(folder):
-        return _train_in_folder(arguments, folder, name, started)
+    with reserve_folder(folder), _open_checkpoint(arguments, folder, name) as checkpoint:
+        return _train_in_folder(arguments, folder, name, started, checkpoint)
+
+
+@contextmanager
+def _open_checkpoint(
+    arguments: argparse.Namespace, folder: Path, name: str
+) -> "Iterator[Checkpoint | None]":
+    """Give the checkpoint of the run, if it is to have one."""
+    if not arguments.resume:
+        yield None
+        return
+    from numbpe.checkpoints import open_checkpoint
+
+    path = arguments.checkpoint or folder / f"{name}{CHECKPOINT_SUFFIX}"
+    with open_checkpoint(path, resume=True) as checkpoint:
+        yield checkpoint
 
 
 def _check_combinations(arguments: argparse.Namespace) -> None:
@@ -49,6 +69,10 @@ def _check_combinations(arguments: argparse.Namespace) -> None:
         )
     if arguments.held_out is not None and not arguments.check:
         raise ArgumentError("--held-out names the text for --check; give --check too")
+    if arguments.checkpoint is not None and not arguments.resume:
+        raise ArgumentError("--checkpoint names the folder for --resume; give --resume too")
+    if arguments.resume and not arguments.input:
+        raise ArgumentError("--resume is for text that is counted; --counts alone needs none")
     if arguments.check and STANDARD_INPUT in arguments.input:
         raise ArgumentError(
             "--check reads the text twice, which standard input cannot give; put it into a file"
@@ -56,7 +80,11 @@ def _check_combinations(arguments: argparse.Namespace) -> None:
 
 
 def _train_in_folder(
-    arguments: argparse.Namespace, folder: Path, name: str, started: float
+    arguments: argparse.Namespace,
+    folder: Path,
+    name: str,
+    started: float,
+    checkpoint: "Checkpoint | None",
 ) -> TrainingSummary:
     """Count, merge, write and check; return the figures."""
     plan = make_plan(arguments)
@@ -66,11 +94,13 @@ def _train_in_folder(
     save_counts = (lambda counts: counts.save(arguments.counts)) if saves_counts else None
     clock = _Clock(started)
     clock.finish("starting")
-    tokenizer, report = plan.train(sizes[-1], on_counted=save_counts)
+    tokenizer, report = plan.train(sizes[-1], on_counted=save_counts, checkpoint=checkpoint)
     clock.add(report.seconds)
     tokenizers = plan.list_sizes(tokenizer, report, sizes)
     named = {name if len(sizes) == 1 else f"{name}-{size}": t for size, t in tokenizers.items()}
     files, refusals = write_results(named, folder, arguments.format)
+    if checkpoint is not None:
+        checkpoint.discard()
     clock.finish("writing")
     peak_rss_nbytes = measure_peak_rss()
     checks = None

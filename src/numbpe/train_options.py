@@ -119,6 +119,18 @@ def _add_resource_options(parser: argparse.ArgumentParser) -> None:
         type=read_size,
         help="memory that the process may take, such as 4GiB; word counts beyond it go to disk",
     )
+    group.add_argument(
+        "--resume",
+        action="store_true",
+        help="keep what is counted of many files on disk, about once a minute, and go on from what an "
+        "earlier run with --resume and the same files and options has left there when it was killed",
+    )
+    group.add_argument(
+        "--checkpoint",
+        metavar="DIR",
+        help="with --resume: the folder for that (default: NAME.checkpoint in the output folder); it "
+        "is removed in the end",
+    )
 
 
 def _add_output_options(parser: argparse.ArgumentParser) -> None:

@@ -39,14 +39,13 @@ class TrainingPlan:
         """Return the tokenizer and the report of one run; ``more`` replaces some options."""
         source = more.pop("source", self.source)
         options = self.options | more
-        save_counts = options.pop("on_counted", None)
         if self.base is None:
             from numbpe.training import train_with_report
 
-            return train_with_report(source, vocab_size, **options, on_counted=save_counts)
+            return train_with_report(source, vocab_size, **options)
         from numbpe.extending import extend_with_report
 
-        return extend_with_report(self.base, source, vocab_size, **options, on_counted=save_counts)
+        return extend_with_report(self.base, source, vocab_size, **options)
 
     def check_sizes(self, sizes: Sequence[int]) -> None:
         """Raise ArgumentError where the smallest size is too small, before the work begins."""

@@ -4,22 +4,29 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
 
 from numbpe.arrays import Counts
 from numbpe.bad_input import BadInput, warn_of_skipped
+from numbpe.checkpoints import Checkpoint, use_checkpoint
 from numbpe.corpus import CHUNK_NBYTES, ErrorPolicy
 from numbpe.counting import CountingRun
+from numbpe.files import FilePath
 from numbpe.garbage import paused_collection
 from numbpe.memory_budget import open_budget
 from numbpe.parallel import resolve_threads
 from numbpe.patterns import compile_pattern
 from numbpe.progress import Progress
 from numbpe.recipes import Recipe, get_recipe
-from numbpe.sources import ReadingOptions, Source, describe_source, refuse_reading
+from numbpe.sources import ReadingOptions
 from numbpe.special_tokens import check_special_tokens
 from numbpe.tokenizer import Tokenizer
-from numbpe.training_options import check_origin, check_sizes
+from numbpe.training_options import (
+    CountingOptions,
+    TrainingSource,
+    check_sizes,
+    count_source,
+)
 from numbpe.vocabulary_training import (
     VocabularyOrder,
     count_unmerged,
@@ -27,8 +34,6 @@ from numbpe.vocabulary_training import (
     word_unmerged,
 )
 from numbpe.word_counts import WordCounts
-
-TrainingSource: TypeAlias = Source | WordCounts
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,8 @@ def train(
     errors: ErrorPolicy = "replace",
     progress: bool | Progress = True,
     unicode_version: str = "16",
+    checkpoint: FilePath | None = None,
+    resume: bool = False,
     **reading: Unpack[ReadingOptions],
 ) -> Tokenizer:
     """Return a tokenizer whose vocabulary of ``vocab_size`` tokens is trained on ``source``.
@@ -84,7 +91,8 @@ def train(
         0.23.3 with ByteLevel and all bytes in its alphabet: files are cut into lines too
     min_frequency : stop when the most frequent pair occurs less often
     max_token_bytes : make no longer token ("hf": make it shorter than this, but for two bytes)
-    threads, memory, errors, progress, unicode_version, reading : see :func:`numbpe.count_words`
+    threads, memory, errors, progress, unicode_version, checkpoint, resume, reading : see
+        :func:`numbpe.count_words`
 
     If no pair is left before ``vocab_size`` is reached, the vocabulary is smaller, with a warning
     of the class StoppedEarlyWarning. The result depends on the text and on the options that name
@@ -111,6 +119,8 @@ def train(
         errors=errors,
         progress=progress,
         unicode_version=unicode_version,
+        checkpoint=checkpoint,
+        resume=resume,
         **reading,
     )
     warn_of_skipped(report.skipped)
@@ -152,6 +162,8 @@ def train_with_report(
     unicode_version: str = "16",
     chunk_nbytes: int = CHUNK_NBYTES,
     on_counted: Callable[[WordCounts], None] | None = None,
+    checkpoint: FilePath | Checkpoint | None = None,
+    resume: bool = False,
     **reading: Unpack[ReadingOptions],
 ) -> tuple[Tokenizer, TrainingReport]:
     """Train as :func:`train` does, and say what was done. Nothing is warned of; see the report.
@@ -168,26 +180,20 @@ def train_with_report(
     budget = open_budget(memory)
     bars = progress if isinstance(progress, Progress) else Progress(enabled=progress)
 
-    started = time.perf_counter()
-    cut_tokens = names if rules.cuts_special_tokens else ()
-    run = CountingRun(compiled, cut_tokens, n_threads, budget, cuts_lines=rules.cuts_lines)
-    if isinstance(source, WordCounts):
-        refuse_reading(reading)
-        words = source
-        check_origin(words, compiled, cut_tokens, rules)
-    else:
-        described = describe_source(source, reading)
-        words = run.count(described, errors=errors, progress=bars, chunk_nbytes=chunk_nbytes)
-        if on_counted is not None:
-            on_counted(words)
-    counted = time.perf_counter()
     longest = None if max_token_bytes is None else rules.longest_token_nbytes(max_token_bytes)
     order = VocabularyOrder(int(vocab_size), rules, names, compiled, min_frequency, longest)
-    with paused_collection():
-        definition, stopped_early = train_vocabulary(words, order, budget, bars)
-        tokenizer = Tokenizer.from_definition(definition, compiled)
-    done = time.perf_counter()
-    seconds = {"counting": counted - started, "merging": done - counted}
+    cut_tokens = names if rules.cuts_special_tokens else ()
+    run = CountingRun(compiled, cut_tokens, n_threads, budget, cuts_lines=rules.cuts_lines)
+
+    with use_checkpoint(checkpoint, resume=resume) as kept:
+        started = time.perf_counter()
+        options = CountingOptions(errors, bars, chunk_nbytes, on_counted, kept)
+        words = count_source(source, run, rules, options, reading)
+        counted = time.perf_counter()
+        with paused_collection():
+            definition, stopped_early = train_vocabulary(words, order, budget, bars)
+            tokenizer = Tokenizer.from_definition(definition, compiled)
+    seconds = {"counting": counted - started, "merging": time.perf_counter() - counted}
     return tokenizer, describe_run(
         tokenizer, words, seconds, stopped_early=stopped_early, skipped=run.bad
     )

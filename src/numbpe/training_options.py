@@ -1,13 +1,62 @@
-"""Whether options of training can be used, and with these word counts."""
+"""What training from text and from word counts have in common: options, checks, and counting."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
+from numbpe.checkpoints import Checkpoint
+from numbpe.corpus import ErrorPolicy
+from numbpe.counting import CountingRun
 from numbpe.errors import ArgumentError, DataError, shorten_value
 from numbpe.patterns import Pattern
+from numbpe.progress import Progress
 from numbpe.recipes import Recipe
+from numbpe.sources import ReadingOptions, Source, describe_source, refuse_reading
 from numbpe.word_counts import WordCounts
 
+TrainingSource: TypeAlias = Source | WordCounts
+
 MAX_VOCAB_SIZE = 1 << 27
+
+
+@dataclass(frozen=True)
+class CountingOptions:
+    """How text is read; see :meth:`numbpe.counting.CountingRun.count`.
+
+    on_counted : called with the word counts of text before they are merged
+    """
+
+    errors: ErrorPolicy
+    progress: Progress
+    chunk_nbytes: int
+    on_counted: Callable[[WordCounts], None] | None
+    checkpoint: Checkpoint | None
+
+
+def count_source(
+    source: TrainingSource,
+    run: CountingRun,
+    recipe: Recipe,
+    options: CountingOptions,
+    reading: ReadingOptions,
+) -> WordCounts:
+    """Return the word counts of text, or those that are given if ``run`` would make their like."""
+    if isinstance(source, WordCounts):
+        refuse_reading(reading)
+        check_origin(source, run.pattern, run.special_tokens, recipe)
+        return source
+    words = run.count(
+        describe_source(source, reading),
+        errors=options.errors,
+        progress=options.progress,
+        chunk_nbytes=options.chunk_nbytes,
+        checkpoint=options.checkpoint,
+    )
+    if options.on_counted is not None:
+        options.on_counted(words)
+    return words
 
 
 def check_sizes(

@@ -3,6 +3,7 @@
 import threading
 
 import numpy as np
+from numpy.typing import NDArray
 
 from numbpe.chunks import Chunk
 from numbpe.errors import BudgetError
@@ -58,11 +59,11 @@ _BEGINNING = np.array([0, -1, 0], dtype=np.int64)
 """``scan``, and the first of ``progress``, before a chunk is begun: all zeros but for POSITION."""
 
 
-def cut_lines(chunk: Chunk) -> Chunk:
-    """Return a chunk whose documents are the lines of those of ``chunk``; for counting alone."""
+def list_lines(chunk: Chunk) -> NDArray[np.int64]:
+    """Return the (n, 2) starts and stops of the lines of the documents of ``chunk``."""
     lines = np.empty((lines_count(chunk.text, chunk.documents), 2), dtype=np.int64)
     lines_split(chunk.text, chunk.documents, lines)
-    return Chunk(chunk.text, lines, chunk.n_bytes)
+    return lines
 
 
 class WordCounter:
@@ -106,10 +107,9 @@ class WordCounter:
 
     def count_chunk(self, chunk: Chunk) -> None:
         """Add the pieces of ``chunk`` to the table."""
-        if self._cuts_lines and chunk.is_file:
-            chunk = cut_lines(chunk)
+        parts = list_lines(chunk) if self._cuts_lines and chunk.is_file else chunk.documents
         if self._pattern.automaton is None:
-            self._count_slowly(chunk)
+            self._count_slowly(chunk, parts)
             return
         scan, progress = self._scan_state, self._progress
         scan[:] = _BEGINNING
@@ -117,17 +117,18 @@ class WordCounter:
         is_scanned = False
         while not is_scanned:
             is_scanned = self._scan(
-                self._scanner, self._level_stops, chunk.text, chunk.documents, scan, self._ends
+                self._scanner, self._level_stops, chunk.text, parts, scan, self._ends
             )
+            # Lines follow one another without a gap, so that their words are those of the documents.
             progress[kernel.N_COUNTED] = 0
             while not kernel.count_words(
                 self.table, chunk.text, chunk.documents, self._ends, int(scan[N_ENDS]), progress
             ):
                 self._make_room()
 
-    def _count_slowly(self, chunk: Chunk) -> None:
+    def _count_slowly(self, chunk: Chunk, parts: NDArray[np.int64]) -> None:
         """Count with a pattern that does not run as an automaton."""
-        for start, stop in chunk.documents.tolist():
+        for start, stop in parts.tolist():
             ends = self._pattern.find_ends(chunk.text, start, stop)
             done = 0
             while True:
