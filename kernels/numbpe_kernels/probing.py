@@ -23,12 +23,12 @@ from numbpe_kernels.encoder_arrays import (
 from numbpe_kernels.memory import make_opaque, prefetch
 from numbpe_kernels.word_cache import HALF, MAX_CACHED_NBYTES, word_cache_has_room
 from numbpe_kernels.word_table import (
-    BATCH,
     BATCH_HIGH,
     BATCH_ROW,
     BATCH_START,
     COUNT,
     HIGH,
+    LONGEST_BATCH,
     LOW,
     PLACE,
     ROW_WIDTH,
@@ -212,7 +212,7 @@ def encoder_probe_block(
     n_block_ids = _ZERO
     n_words = n_specials = n_fresh = n_pending = 0
     while n_words < limit and word_cache_has_room(state.cache, n_pending):
-        n_most = min(BATCH, limit - n_words)
+        n_most = min(LONGEST_BATCH, limit - n_words)
         n_batch = encoder_hash_batch(state, text, ends, n_words, n_most, place, stop)
         if n_batch == 0:
             # A word that is too long for the cache. There must be room to merge it.

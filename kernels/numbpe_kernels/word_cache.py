@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from numbpe_kernels._jit import njit_inline
 from numbpe_kernels.word_table import (
     ARENA_END,
-    BATCH,
     COUNT,
     HIGH,
     LONG_MARK,
+    LONGEST_BATCH,
     N_WORDS,
     PLACE,
     WordTable,
@@ -27,7 +27,7 @@ from numbpe_kernels.word_table import (
 MAX_CACHED_NBYTES = 256
 """Longer words are merged each time they are met."""
 
-BATCH_NBYTES = BATCH * MAX_CACHED_NBYTES
+BATCH_NBYTES = LONGEST_BATCH * MAX_CACHED_NBYTES
 """Room in the arena, and ids in ``ids``, that a batch may take."""
 
 IDS_END = 0
@@ -103,7 +103,7 @@ def word_cache_has_room(cache: WordCache, n_pending: int) -> bool:
     """
     table = cache.table
     return (
-        table.state[N_WORDS] + BATCH <= word_table_capacity(table)
+        table.state[N_WORDS] + LONGEST_BATCH <= word_table_capacity(table)
         and table.arena.shape[0] - table.state[ARENA_END] >= BATCH_NBYTES + 64
         and cache.ids.shape[0] - cache.state[IDS_END] - n_pending >= BATCH_NBYTES
     )

@@ -36,8 +36,11 @@ BATCH_ROW = np.uint64(2)
 BATCH_START = np.uint64(3)
 """Columns of ``WordTable.batch``."""
 
-BATCH = 64
+BATCH = 32
 """Pieces whose rows are asked for together, so that their cache misses overlap."""
+
+LONGEST_BATCH = 64
+"""As many as encoding takes together, which is 5 % faster; counting goes on with tables of some ten words."""
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _OTHER_FACTOR = np.uint64(0xD6E8FEB86659FD93)
@@ -65,7 +68,7 @@ class WordTable(NamedTuple):
 
     rows : (m * ROW_WIDTH,) uint64, m a power of two; a free row is all zeros
     arena : (a,) uint8, the bytes of long words, readable TEXT_PADDING bytes past the last
-    batch : (BATCH * BATCH_WIDTH,) uint64, scratch: of each word of a batch the two numbers of its
+    batch : (LONGEST_BATCH * BATCH_WIDTH,) uint64, scratch: of each word of a batch the two numbers of its
         key, its first row, and where it begins
     state : (STATE_SIZE,) int64, rows in use and bytes in the arena
     shift : uint64, 64 - log2(m)
@@ -83,7 +86,7 @@ def make_word_table(n_slots: int, arena_nbytes: int) -> WordTable:
     return WordTable(
         rows=np.zeros(n_slots * ROW_WIDTH, dtype=np.uint64),
         arena=np.zeros(arena_nbytes, dtype=np.uint8),
-        batch=np.zeros(BATCH * BATCH_WIDTH, dtype=np.uint64),
+        batch=np.zeros(LONGEST_BATCH * BATCH_WIDTH, dtype=np.uint64),
         state=np.zeros(STATE_SIZE, dtype=np.int64),
         shift=np.uint64(64 - (n_slots.bit_length() - 1)),
     )

@@ -18,7 +18,7 @@ from numbpe_kernels.scanning import POSITION, SCAN_SIZE
 from numbpe_kernels.word_cache import BATCH_NBYTES, CACHE_STATE_SIZE, WordCache
 from numbpe_kernels.word_table import (
     ARENA_END,
-    BATCH,
+    LONGEST_BATCH,
     N_WORDS,
     ROW_WIDTH,
     make_word_table,
@@ -144,7 +144,7 @@ class ThreadState:
             return
         cache = self.arrays.cache
         table, ids = cache.table, cache.ids
-        rows_are_full = table.state[N_WORDS] + BATCH > word_table_capacity(table)
+        rows_are_full = table.state[N_WORDS] + LONGEST_BATCH > word_table_capacity(table)
         arena_is_full = len(table.arena) - table.state[ARENA_END] < BATCH_NBYTES + 64
         grown = table.rows.nbytes if rows_are_full else 0
         grown += table.arena.nbytes if arena_is_full else 0
