@@ -1,10 +1,16 @@
-"""README, changelog and help texts: what they say can be done, can be done."""
+"""README, pages, changelog and help texts: what they say can be done, can be done."""
 
 import argparse
+import importlib.util
+import io
 import re
+import runpy
 import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +19,7 @@ from numbpe import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
 def find_marked_command(name: str) -> str:
@@ -21,8 +28,8 @@ def find_marked_command(name: str) -> str:
     return match[1]
 
 
-def find_code_blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
+def find_code_blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
 
 
 def find_examples(text: str) -> list[list[str]]:
@@ -123,3 +130,79 @@ def test_readme__names_no_sub_command_that_does_not_exist() -> None:
         example[0] for block in find_code_blocks("console") for example in find_examples(block)
     }
     assert named <= set(list_sub_commands())
+
+
+def run_pipeline(
+    line: str, capture: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> str:
+    """Return what a line of ``numbpe ...`` commands, one feeding the next, prints to stdout."""
+    output = b""
+    for command in line.split(" | "):
+        program, *arguments = shlex.split(command)
+        assert program == "numbpe", f"the tests cannot run {line!r}"
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(output)))
+        code = cli.main(arguments)
+        output, errors = capture.readouterr()
+        assert code == 0, errors.decode()
+    return output.decode()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages__snippets_run_from_top_to_bottom(
+    page: Path,
+    tmp_path: Path,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Truth: the snippets' own assertions, and what stands below a command."""
+    (tmp_path / "data").symlink_to(ROOT / "data", target_is_directory=True)
+    (tmp_path / "artifacts").mkdir()
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": page.stem}
+    for language, block in re.findall(
+        r"^```(python|console)\n(.*?)^```", text, re.MULTILINE | re.DOTALL
+    ):
+        if language == "python":
+            exec(compile(block, page.name, "exec"), names)  # noqa: S102 - the pages are our own
+            continue
+        for line, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+            printed = run_pipeline(line, capfdbinary, monkeypatch)
+            assert not expected or printed.rstrip("\n") == expected.rstrip("\n"), line
+
+
+def test_pages__hold_no_commands_that_are_not_run() -> None:
+    """Truth: the blocks that the test above runs; pictures and links lead to files and headings."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        languages = set(re.findall(r"^```(\S+)\n.*?^```", text, re.MULTILINE | re.DOTALL))
+        assert languages <= {"python", "console", "sh", "{toctree}", "{eval-rst}"}, page.name
+        assert not any(find_examples(block) for block in find_code_blocks("sh", text)), page.name
+        links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
+        assert [link for link in links if not (page.parent / link).is_file()] == []
+        listed = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+        assert page.stem == "index" or f"\n{page.stem}\n" in listed
+    assert "](docs/index.md)" in README
+
+
+def test_pictures__are_what_the_script_draws() -> None:
+    """Truth: docs/draw_pictures.py, which takes the merges from numbpe.reference."""
+    drawn = runpy.run_path(str(ROOT / "docs" / "draw_pictures.py"))["draw_all"]()
+    assert len(drawn) >= 3
+    stale = [path.name for path, text in drawn.items() if path.read_text(encoding="utf-8") != text]
+    assert stale == [], "run docs/draw_pictures.py"
+
+
+def test_pages__are_built_without_a_warning(tmp_path: Path) -> None:
+    """Truth: Sphinx, which is asked to take warnings as errors."""
+    for name in ("sphinx", "myst_parser", "furo"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed; pip install -e '.[docs]'")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", str(ROOT / "docs")]
+    done = subprocess.run(
+        [*command, str(tmp_path)], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    performance = (tmp_path / "performance.html").read_text(encoding="utf-8")
+    for figure in re.findall(r"^\| numbpe \| ([\d.]+) ", README, re.MULTILINE):
+        assert figure in performance
