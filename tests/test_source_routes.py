@@ -19,6 +19,7 @@ import pytest
 
 import numbpe
 from numbpe.documents import BytesReader
+from numbpe.errors import DataError
 from numbpe.sources import TextSource
 
 DOCUMENTS = [
@@ -228,12 +229,12 @@ def test_encode_files__shards_of_rows_are_about_equal(tmp_path: Path) -> None:
 
 
 def test_encode_files__resumes_rows_and_refuses_other_columns(tmp_path: Path) -> None:
-    """Truth: the contract of resume: what was made otherwise is made anew."""
+    """Truth: the contract of resume: what was made otherwise is refused, and the difference named."""
     tokenizer = numbpe.train(iter(DOCUMENTS), 300, progress=False)
     write_parquet(tmp_path / "c.parquet")
     options: dict[str, Any] = {"progress": False, "shards": 2, "resume": True}
     output = tmp_path / "ids.bin"
     tokenizer.encode_files(tmp_path / "c.parquet", output, **options)
     assert tokenizer.encode_files(tmp_path / "c.parquet", output, **options).n_kept == 2
-    again = tokenizer.encode_files(tmp_path / "c.parquet", output, column="meta.body", **options)
-    assert again.n_kept == 0
+    with pytest.raises(DataError, match="the column was 'text', and now it is 'meta.body'"):
+        tokenizer.encode_files(tmp_path / "c.parquet", output, column="meta.body", **options)

@@ -43,11 +43,11 @@ def write_parquet(path: Path, documents: list[str]) -> None:
 
 
 def test_count_words__memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    """Truth: the peak for a file of an eighth of the size. What differs is less than half of the text:
-    what the allocator of pyarrow keeps, some 25 MB whatever the size."""
+    """Truth: the peak for a file of an eighth of the size. What differs is less than the text that
+    is more: what the allocator of pyarrow keeps, 20 to 40 MB whatever the size."""
     documents = ["some words of a text " * 50] * (N_BYTES // 1_050)
     for write, name in ((write_json_lines, "c.jsonl.gz"), (write_parquet, "c.parquet")):
         write(tmp_path / f"short_{name}", documents[: len(documents) // 8])
         write(tmp_path / name, documents)
         growth = measure_counting(tmp_path / name) - measure_counting(tmp_path / f"short_{name}")
-        assert growth < N_BYTES // 2, f"{name}: {growth >> 20} MiB more"
+        assert growth < N_BYTES * 3 // 4, f"{name}: {growth >> 20} MiB more"

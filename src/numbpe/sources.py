@@ -338,8 +338,9 @@ def _names_files(item: str) -> bool:
     if is_address(item):
         return item.split() == [item]
     if os.path.exists(item):
-        # A word may be the name of a folder by chance.
-        return not os.path.isdir(item) or "/" in item or os.sep in item
+        # A word may be the name of a folder by chance, and so may a slash.
+        is_spelled_out = ("/" in item or os.sep in item) and item.strip("./" + os.sep) != ""
+        return not os.path.isdir(item) or is_spelled_out
     if not has_magic(item) or ("**" in item and item.split() != [item]):
         return False  # a text, were it taken for a glob, should not make us walk through folders
     return any(not os.path.isdir(path) for path in glob.iglob(item, recursive=True))
