@@ -95,6 +95,7 @@ def test_convert__leaves_no_file_where_ids_differ(
         tokenizer.save(path)
         document = json.loads(Path(path).read_text(encoding="utf-8"))
         document["model"]["merges"].pop(3)
+        document["model"].pop("numbpe")  # what each merge was worth
         Path(path).write_text(json.dumps(document), encoding="utf-8")
 
     monkeypatch.setattr(converting, "save", save_badly)

@@ -81,7 +81,7 @@ def test_kernels__have_one_specialisation(trained_kernels: dict[str, Any]) -> No
         for name, kernel in trained_kernels.items()
         if len(kernel.signatures) > 1 and name not in SEVERAL_SPECIALISATIONS
     }
-    assert several == {}
+    assert several == {}, "\n".join(map(str, several.values()))
 
 
 def test_training__compiles_kernels(trained_kernels: dict[str, Any]) -> None:

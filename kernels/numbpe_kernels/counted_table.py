@@ -96,7 +96,7 @@ def counted_table_add_ends(
                 place = documents[document, 0]
             row = word_table_probe(table, text, place, np.uint64(i))
             if rows[row + HIGH] == _ZERO:
-                word_table_enter(table, text, place, np.uint64(i), row, _ONE)
+                word_table_enter(table, text, place, np.uint64(i), np.uint64(row), _ONE)
                 firsts[row >> _ROW_SHIFT] = base + place
             else:
                 rows[row + COUNT] += _ONE
@@ -143,7 +143,7 @@ def counted_table_add(
         count = np.uint64(counts[word])
         position = positions[word]
         if rows[row + HIGH] == _ZERO:
-            word_table_enter(table, text, begin, _ZERO, row, count)
+            word_table_enter(table, text, begin, _ZERO, np.uint64(row), count)
             firsts[row >> _ROW_SHIFT] = position
         else:
             rows[row + COUNT] += count
