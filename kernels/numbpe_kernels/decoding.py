@@ -3,10 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe_kernels._jit import njit
+from numbpe_kernels._jit import njit, njit_inline
 from numbpe_kernels.memory import load_u64
 
-_WORD_BYTES = 8
+WORD_NBYTES = 8
+"""What write_word writes at once."""
+
 _BYTE = np.uint64(0xFF)
 
 
@@ -42,9 +44,9 @@ def decoding_measure(
     return -1
 
 
-@njit
-def _write_word(text_out: NDArray[np.uint8], place: np.uint64, word: np.uint64) -> None:
-    """Write the 8 bytes of a uint64, lowest first, from ``place`` on, a uint64.
+@njit_inline
+def write_word(text_out: NDArray[np.uint8], place: np.uint64, word: np.uint64) -> None:
+    """Write the 8 bytes of a uint64, lowest first, at ``place``, uint64. text_out : (n,) uint8.
 
     Written out, with indices that cannot be negative: LLVM makes one store of it.
     """
@@ -81,6 +83,6 @@ def decoding_copy(
             continue
         start = offsets[token_id]
         length = offsets[token_id + 1] - start
-        for done in range(0, length, _WORD_BYTES):
-            _write_word(text_out, np.uint64(place + done), load_u64(contents, start + done))
+        for done in range(0, length, WORD_NBYTES):
+            write_word(text_out, np.uint64(place + done), load_u64(contents, start + done))
         place += length

@@ -2,12 +2,13 @@
 
 The merges of one word wait for one another: the least rank, the token that it makes, the ranks of
 that token with its neighbours, which lie somewhere in a table that no near cache holds. Words do not
-wait for each other. So a few words stand in lanes, and a round makes one merge in each: first all
-lanes find their merge and ask for the slots of the new pairs, then all lanes read them.
+wait for each other. So a few words stand in lanes, and a round makes one merge in each: a lane
+reads the slots that it asked for a round ago, finds its merge, and asks for the slots of the two pairs
+that the merge makes, which arrive while the other lanes have their turns.
 
 Tokens keep the place of their first byte. Which places still begin a token is one number of 64 bits:
 the neighbours of a place are its next bits, and no list is linked. Where there is no neighbour the
-place is -1 or 64, which hold NO_TOKEN: no merge joins that, so the ends of a word need no branch.
+place is -1 or 64, which hold NO_NEIGHBOUR: no merge joins that, so the ends of a word need no branch.
 All numbers are uint64, of which none is tested for being negative.
 """
 
@@ -26,7 +27,7 @@ from numbpe_kernels.memory import (
     prefetch,
 )
 from numbpe_kernels.ranks import (
-    EMPTY_SLOT,
+    ID_BITS,
     MAX_MERGED_ID,
     NO_RANK,
     MergeTable,
@@ -45,7 +46,8 @@ LANE_STRIDE = 80
 _START = 8
 """A lane's tokens begin at ``lane * LANE_STRIDE + _START``, so that -1 and 64 are places too."""
 
-NO_TOKEN = MAX_MERGED_ID + 1
+NO_NEIGHBOUR = MAX_MERGED_ID + 1
+"""What stands beside the first and the last token of a word: an id that no merge joins."""
 
 NUMBERS_STRIDE = 9
 ALIVE = np.uint64(0)
@@ -59,7 +61,8 @@ RIGHT_SLOT = np.uint64(7)
 BEFORE = np.uint64(8)
 """Columns of ``MergeLanes.numbers``: bit i of ALIVE is set where place i begins a token; the entries
 to look at, a multiple of 16; which word it is; the place of the last merge, and of the two pairs that
-it made the keys and the slots where they begin."""
+it made, on its left and on its right, the keys and the slots where their search begins; the place of the
+token before it, where the entry of the left pair belongs, as that of the right one does at PLACE."""
 
 _PLACE_BITS = np.uint64(6)
 _PLACE_MASK = np.uint64(63)
@@ -68,7 +71,7 @@ _NO_RANK = np.uint64(NO_RANK)
 _STRIDE = np.uint64(LANE_STRIDE)
 _BEGIN = np.uint64(_START)
 _NUMBERS = np.uint64(NUMBERS_STRIDE)
-_NO_PAIR = EMPTY_SLOT >> np.uint64(22)
+_NO_PAIR = np.uint64(NO_NEIGHBOUR << ID_BITS | NO_NEIGHBOUR)
 _BLOCK = np.uint64(16)
 _BLOCK_MASK = np.uint64(15)
 _ONE = np.uint64(1)
@@ -79,7 +82,8 @@ _BYTE_BITS = np.uint64(8)
 class MergeLanes(NamedTuple):
     """Words in lanes.
 
-    tokens : (N_LANES * LANE_STRIDE,) int32, token ids; NO_TOKEN at the places -1 and 64 of each lane
+    tokens : (N_LANES * LANE_STRIDE,) int32, token ids; NO_NEIGHBOUR at the places -1 and 64 of
+        each lane
     entries : (N_LANES * LANE_STRIDE,) int32, at the place of a token ``rank << 6 | place`` of its
         pair with the next one
     numbers : (N_LANES * NUMBERS_STRIDE,) uint64, what else is known of a lane
@@ -96,7 +100,7 @@ class MergeLanes(NamedTuple):
 def make_lanes() -> MergeLanes:
     """Return empty lanes."""
     return MergeLanes(
-        tokens=np.full(N_LANES * LANE_STRIDE, NO_TOKEN, dtype=np.int32),
+        tokens=np.full(N_LANES * LANE_STRIDE, NO_NEIGHBOUR, dtype=np.int32),
         entries=np.full(N_LANES * LANE_STRIDE, _NO_ENTRY, dtype=np.int32),
         numbers=np.zeros(N_LANES * NUMBERS_STRIDE, dtype=np.uint64),
         active=np.zeros(N_LANES, dtype=np.uint64),
@@ -212,6 +216,31 @@ def lanes_step(lanes: MergeLanes, table: MergeTable, lane: np.uint64) -> bool:
     numbers[number + RIGHT_KEY] = right_key
     numbers[number + RIGHT_SLOT] = right_slot
     return True
+
+
+@njit_inline
+def lanes_round(
+    lanes: MergeLanes, table: MergeTable, n_active: np.uint64, n_free: np.uint64
+) -> tuple[np.uint64, np.uint64]:
+    """Make a merge in each active lane; return how many lanes are active then, and how many free.
+
+    n_active, n_free : uint64, how many there are before. The lanes whose words are done become free:
+    they are ``free[n_free:]`` up to the number returned, to be unloaded before they are loaded again.
+    Writes lanes.
+    """
+    active, free = lanes.active, lanes.free
+    n_going_on = _ZERO
+    i = _ZERO
+    while i < n_active:
+        lane = active[i]
+        i += _ONE
+        if lanes_step(lanes, table, lane):
+            active[n_going_on] = lane
+            n_going_on += _ONE
+        else:
+            free[n_free] = lane
+            n_free += _ONE
+    return n_going_on, n_free
 
 
 @njit_inline

@@ -10,7 +10,7 @@ from numbpe_kernels.lanes import (
     N_LANES,
     lanes_get_word,
     lanes_load,
-    lanes_step,
+    lanes_round,
     lanes_unload,
 )
 from numbpe_kernels.model import LOOKS_UP_TOKENS, USES_LANES, EncoderModel, model_encode_word
@@ -74,18 +74,11 @@ def encoder_learn_words(
             n_active += _ONE
         if n_active == _ZERO:
             return DONE
-        # A merge in each lane; where there is none, the word is done.
-        n_before = n_active
-        n_active = _ZERO
-        i = _ZERO
-        while i < n_before:
-            lane = active[i]
+        # The lanes that this round makes free hold words that are done.
+        i = n_free
+        n_active, n_free = lanes_round(lanes, merges, n_active, n_free)
+        while i < n_free:
+            lane = free[i]
             i += _ONE
-            if lanes_step(lanes, merges, lane):
-                active[n_active] = lane
-                n_active += _ONE
-            else:
-                n_tokens = lanes_unload(lanes, lane, tokens)
-                word_cache_remember(state.cache, lanes_get_word(lanes, lane), tokens, n_tokens)
-                free[n_free] = lane
-                n_free += _ONE
+            n_tokens = lanes_unload(lanes, lane, tokens)
+            word_cache_remember(state.cache, lanes_get_word(lanes, lane), tokens, n_tokens)

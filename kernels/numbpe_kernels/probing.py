@@ -26,6 +26,7 @@ from numbpe_kernels.word_table import (
     BATCH_HIGH,
     BATCH_ROW,
     BATCH_START,
+    BATCH_WIDTH,
     COUNT,
     HIGH,
     LONGEST_BATCH,
@@ -43,6 +44,7 @@ _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 _ROW = np.uint64(ROW_WIDTH)
+_WIDTH = np.uint64(BATCH_WIDTH)
 _SHORT = np.uint64(SHORT_NBYTES)
 _MAX_CACHED = np.uint64(MAX_CACHED_NBYTES)
 _ROW_SHIFT = np.uint64(2)
@@ -117,7 +119,7 @@ def encoder_recall_words(
         block_ids[n_ids + _ONE] = np.uint32(head >> HALF)
         block_ids[n_ids + _TWO] = np.uint32(tail)
         n_ids += n_inline
-        column += _ROW
+        column += _WIDTH
     return column, n_ids
 
 
@@ -187,7 +189,7 @@ def encoder_probe_batch(
             state.fresh[n_fresh] = n_specials
             n_fresh += 1
         n_specials = encoder_list_special(state, n_specials, n_block_ids, row, start, end)
-        column += _ROW
+        column += _WIDTH
 
 
 @njit

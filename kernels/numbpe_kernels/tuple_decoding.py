@@ -10,12 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit, njit_inline
+from numbpe_kernels.decoding import WORD_NBYTES, write_word
 from numbpe_kernels.memory import load_u64
-
-_WORD_NBYTES = 8
-_BYTE = np.uint64(0xFF)
-_ONE = np.uint64(1)
-_EIGHT = np.uint64(8)
 
 
 class TupleSpellings(NamedTuple):
@@ -83,22 +79,6 @@ def tuple_measure(
 
 
 @njit_inline
-def write_word(text_out: NDArray[np.uint8], place: np.uint64, word: np.uint64) -> None:
-    """Write the 8 bytes of a uint64, lowest first, at ``place``, uint64. text_out : (n,) uint8.
-
-    Written out, with indices that cannot be negative: LLVM makes one store of it.
-    """
-    text_out[place] = np.uint8(word & _BYTE)
-    text_out[place + _ONE] = np.uint8((word >> np.uint64(8)) & _BYTE)
-    text_out[place + np.uint64(2)] = np.uint8((word >> np.uint64(16)) & _BYTE)
-    text_out[place + np.uint64(3)] = np.uint8((word >> np.uint64(24)) & _BYTE)
-    text_out[place + np.uint64(4)] = np.uint8((word >> np.uint64(32)) & _BYTE)
-    text_out[place + np.uint64(5)] = np.uint8((word >> np.uint64(40)) & _BYTE)
-    text_out[place + np.uint64(6)] = np.uint8((word >> np.uint64(48)) & _BYTE)
-    text_out[place + np.uint64(7)] = np.uint8((word >> np.uint64(56)) & _BYTE)
-
-
-@njit_inline
 def copy_item(
     contents: NDArray[np.uint8],
     offsets: NDArray[np.int64],
@@ -114,7 +94,7 @@ def copy_item(
     start = offsets[item]
     length = offsets[item + 1] - start
     write_word(text_out, np.uint64(place), load_u64(contents, start))
-    for done in range(_WORD_NBYTES, length, _WORD_NBYTES):
+    for done in range(WORD_NBYTES, length, WORD_NBYTES):
         write_word(text_out, np.uint64(place + done), load_u64(contents, start + done))
     return place + length
 

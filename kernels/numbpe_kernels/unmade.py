@@ -10,7 +10,7 @@ from numbpe_kernels.lanes import (
     MergeLanes,
     lanes_get_word,
     lanes_load,
-    lanes_step,
+    lanes_round,
     lanes_unload,
 )
 from numbpe_kernels.model import USES_LANES, EncoderModel, model_encode_word
@@ -59,19 +59,13 @@ def model_find_unmade(
             n_done += 1
         if n_active == _ZERO:
             return
-        n_before = n_active
-        n_active = _ZERO
-        i = _ZERO
-        while i < n_before:
-            lane = active[i]
+        # The lanes that this round makes free hold words that are done.
+        i = n_free
+        n_active, n_free = lanes_round(lanes, model.merges, n_active, n_free)
+        while i < n_free:
+            lane = free[i]
             i += _ONE
-            if lanes_step(lanes, model.merges, lane):
-                active[n_active] = lane
-                n_active += _ONE
-            else:
-                n_tokens = lanes_unload(lanes, lane, tokens)
-                word = lanes_get_word(lanes, lane)
-                is_made = n_tokens == 1 and np.int64(tokens[0]) == ids[word]
-                unmade_out[word] = 0 if is_made else 1
-                free[n_free] = lane
-                n_free += _ONE
+            n_tokens = lanes_unload(lanes, lane, tokens)
+            word = lanes_get_word(lanes, lane)
+            is_made = n_tokens == 1 and np.int64(tokens[0]) == ids[word]
+            unmade_out[word] = 0 if is_made else 1

@@ -17,7 +17,7 @@ from numbpe_kernels.characters import (
     CharacterTable,
     characters_fill_pairs,
 )
-from numbpe_kernels.lanes import MAX_LANE_NBYTES, NO_TOKEN, make_lanes
+from numbpe_kernels.lanes import MAX_LANE_NBYTES, NO_NEIGHBOUR, make_lanes
 from numbpe_kernels.ranks import (
     MAX_MERGED_ID,
     MAX_RANK,
@@ -47,7 +47,7 @@ def build_encoder_model(definition: TokenizerDefinition) -> kernel.EncoderModel:
     numbers[kernel.FUSE_UNKNOWN] = rules.fuse_unk
     merges = _build_merge_table(definition)
     byte_ids = merges.byte_ids
-    numbers[kernel.USES_LANES] = byte_ids.min() >= 0 and byte_ids.max() < NO_TOKEN
+    numbers[kernel.USES_LANES] = byte_ids.min() >= 0 and byte_ids.max() < NO_NEIGHBOUR
     unknown_joins = rules.fuse_unk and bool((fallback_ids < 0).any())
     return kernel.EncoderModel(
         merges=merges,
