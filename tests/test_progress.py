@@ -22,7 +22,7 @@ def test_bars__show_bytes_and_words_on_a_terminal() -> None:
         reading.update(1_000_000, distinct_words=1234)
         reading.update(1_000_000)
     with progress.merging(10) as merging:
-        merging.update(10)
+        merging.show(10)
     shown = terminal.getvalue()
     for expected in ("reading", "2.00M", "B/s", "1,234 distinct words", "merging", "10/10"):
         assert expected in shown
@@ -33,7 +33,7 @@ def test_bars__are_silent_elsewhere() -> None:
     for progress in (Progress(stream=io.StringIO()), Progress(False, Terminal()), NO_PROGRESS):
         with progress.reading() as reading, progress.merging(5) as merging:
             reading.update(5, distinct_words=1)
-            merging.update(5)
+            merging.show(5)
         assert not progress.enabled
         if isinstance(progress._stream, io.StringIO):
             assert progress._stream.getvalue() == ""

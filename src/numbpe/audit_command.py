@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from numbpe.command_options import (
     CommandReport,
+    add_errors_option,
     add_output_options,
     add_tokenizer_options,
+    add_width_option,
+    check_width,
     list_files,
     load_tokenizer,
     write_lines,
@@ -39,7 +42,9 @@ _SHOWN_IDS = 12
 
 def run(arguments: argparse.Namespace) -> CommandReport:
     """Audit a vocabulary, and return the figures."""
-    _check_numbers(arguments)
+    check_width(arguments)
+    if arguments.families < 0:
+        raise ArgumentError(f"--families must be 0 or more, not {arguments.families}")
     paths = list_files(arguments.text)
     found = _audit(arguments, paths)
     if not arguments.json:
@@ -60,16 +65,6 @@ def _audit(arguments: argparse.Namespace, paths: "Sequence[str | Path]") -> "Voc
     tokenizer = load_tokenizer(arguments)
     usage = count_tokens(tokenizer, paths, arguments.errors) if paths else None
     return audit(tokenizer, width=arguments.width, usage=usage)
-
-
-def _check_numbers(arguments: argparse.Namespace) -> None:
-    if arguments.width < 1:
-        raise ArgumentError(
-            f"--width must be 1 or more, not {arguments.width}: it is how many numbers a row of the "
-            "embedding has, such as 4096"
-        )
-    if arguments.families < 0:
-        raise ArgumentError(f"--families must be 0 or more, not {arguments.families}")
 
 
 def word_audit(found: "VocabularyAudit", n_families: int) -> list[str]:
@@ -155,19 +150,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         default=[],
         help="count how often this text uses the rows; a file, a glob or -; may be repeated",
     )
-    group.add_argument(
-        "--errors",
-        choices=("strict", "replace", "ignore"),
-        default="strict",
-        help="what to do with bytes that are not UTF-8 (default: %(default)s, refuse the text)",
-    )
-    group.add_argument(
-        "--width",
-        metavar="N",
-        type=int,
-        default=4096,
-        help="numbers in a row of the embedding, for the cost (default: %(default)s)",
-    )
+    add_errors_option(group, "strict")
+    add_width_option(group)
     group.add_argument(
         "--families",
         metavar="N",

@@ -1,9 +1,8 @@
 """Token ids of many texts in one array, and the shapes that models take: cut, padded, as lists."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, pairwise
-from operator import index
+from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias, overload
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from numbpe.arrays import Offsets, TokenIds
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.id_arrays import as_id_array
+from numbpe.ragged_batches import RaggedBatch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +43,7 @@ class TokenWindows(NamedTuple):
     texts: NDArray[np.int64]
 
 
-class TokenBatch(Sequence[TokenIds]):
+class TokenBatch(RaggedBatch[TokenIds, list[int]]):
     """The token ids of n texts: a sequence of (length,) uint32 arrays, kept in one.
 
     Args:
@@ -63,10 +63,7 @@ class TokenBatch(Sequence[TokenIds]):
                [8, 0, 0]], dtype=uint32)
     """
 
-    __slots__ = ("offsets", "values")
-
-    values: TokenIds
-    offsets: Offsets
+    __slots__ = ()
 
     def __init__(self, values: ArrayLike, offsets: ArrayLike) -> None:
         if isinstance(values, np.ndarray) and values.dtype == np.uint32 and values.ndim == 1:
@@ -77,17 +74,7 @@ class TokenBatch(Sequence[TokenIds]):
             self.offsets = offsets
         else:
             self.offsets = as_id_array(offsets, "take offsets with")
-        n_values, bounds = len(self.values), self.offsets
-        if (
-            len(bounds) == 0
-            or bounds[0] != 0
-            or bounds[-1] != n_values
-            or (np.diff(bounds) < 0).any()
-        ):
-            raise ArgumentError(
-                f"the offsets {shorten_value(bounds.tolist())} do not fit {n_values} values: "
-                f"they must begin with 0, not decrease, and end with {n_values}"
-            )
+        self._check_offsets("values")
 
     @classmethod
     def from_list(cls, texts: Iterable[ArrayLike]) -> Self:
@@ -109,9 +96,6 @@ class TokenBatch(Sequence[TokenIds]):
 
     # A sequence of arrays
 
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
     @overload
     def __getitem__(self, key: int) -> TokenIds: ...
 
@@ -125,35 +109,10 @@ class TokenBatch(Sequence[TokenIds]):
                 return self.take(np.arange(start, stop, step))
             bounds = self.offsets[start : max(start, stop) + 1]
             return TokenBatch(self.values[bounds[0] : bounds[-1]], bounds - bounds[0])
-        row = index(key)
-        if not -len(self) <= row < len(self):
-            raise IndexError(f"there is no text {row}; the batch has {len(self)} texts")
-        row %= len(self)
-        return self.values[self.offsets[row] : self.offsets[row + 1]]
-
-    def __iter__(self) -> Iterator[TokenIds]:
-        for start, stop in pairwise(self.offsets.tolist()):
-            yield self.values[start:stop]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TokenBatch):
-            return NotImplemented
-        return np.array_equal(self.offsets, other.offsets) and np.array_equal(
-            self.values, other.values
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.values, self.offsets)
+        return self._get_text(key)
 
     def __repr__(self) -> str:
         return f"TokenBatch({len(self)} texts, {len(self.values)} tokens)"
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """The (n,) numbers of tokens of the texts."""
-        return np.diff(self.offsets)
 
     def take(self, rows: ArrayLike) -> "TokenBatch":
         """Return the batch of some texts, in the order given; IndexError if there is no such one.
@@ -176,11 +135,6 @@ class TokenBatch(Sequence[TokenIds]):
         return TokenBatch(self.values[places], offsets)
 
     # Other shapes
-
-    def to_list(self) -> list[list[int]]:
-        """Return the ids as lists of Python's integers."""
-        listed = self.values.tolist()
-        return [listed[start:stop] for start, stop in pairwise(self.offsets.tolist())]
 
     def to_arrow(self) -> "pa.LargeListArray":
         """Return the ids as a pyarrow array of lists of uint32; nothing is copied."""

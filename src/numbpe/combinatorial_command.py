@@ -12,10 +12,10 @@ from numbpe.combinatorial_rows_command import add_decode_parser, add_encode_pars
 from numbpe.command_options import (
     CommandReport,
     add_errors_option,
+    add_machine_options,
     add_output_options,
     add_text_options,
     describe_inputs,
-    read_size,
 )
 from numbpe.errors import ArgumentError
 from numbpe.outputs import choose_name
@@ -128,12 +128,7 @@ def _add_train_parser(actions: "argparse._SubParsersAction[argparse.ArgumentPars
         "--plain", metavar="PATTERN", choices=("gpt2", "cl100k"),
         help="train a plain vocabulary over characters, cut by gpt2 or cl100k, to compare with",
     )  # fmt: skip
-    machine = parser.add_argument_group("machine")
-    machine.add_argument("--threads", metavar="N", type=int, help="threads (default: all cores)")
-    machine.add_argument(
-        "--memory", metavar="SIZE", type=read_size,
-        help="memory that the process may take, such as 4GiB",
-    )  # fmt: skip
+    add_machine_options(parser.add_argument_group("machine"))
     results = parser.add_argument_group("results")
     results.add_argument(
         "--output", metavar="FILE",

@@ -1,7 +1,7 @@
 """``numbpe combinatorial encode`` and ``decode``: text to rows and back. Nothing is printed here, but data."""
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,13 +10,14 @@ from numbpe.command_options import (
     CommandReport,
     add_errors_option,
     add_input_option,
+    add_machine_options,
     add_output_options,
     add_separator_options,
     add_text_options,
     describe_inputs,
-    read_size,
     read_standard_input,
     write_data,
+    write_file,
     write_lines,
 )
 from numbpe.errors import ArgumentError, DataError, shorten_value
@@ -55,11 +56,7 @@ def add_encode_parser(actions: "argparse._SubParsersAction[argparse.ArgumentPars
     text.add_argument("--text", metavar="TEXT", help="the text itself")
     add_errors_option(text)
     add_separator_options(text)
-    text.add_argument("--threads", metavar="N", type=int, help="threads (default: all cores)")
-    text.add_argument(
-        "--memory", metavar="SIZE", type=read_size,
-        help="memory that the process may take, such as 4GiB",
-    )  # fmt: skip
+    add_machine_options(text)
     text.add_argument(
         "--output", metavar="FILE",
         help="NAME.npy, an (n, 4) int32 array, or NAME.parquet, a list of rows for each document; "
@@ -146,7 +143,7 @@ def run_decode(arguments: argparse.Namespace) -> CommandReport:
         for part in parts:
             write_data(part)
         return CommandReport({})
-    n_bytes = _write(parts, Path(arguments.output))
+    n_bytes = write_file(parts, Path(arguments.output))
     figures = {"n_bytes": n_bytes, "file": arguments.output}
     return CommandReport(figures, [f"wrote    {arguments.output}: {format_nbytes(n_bytes)}"])
 
@@ -194,14 +191,3 @@ def _parse_rows(data: bytes) -> list[list[int]]:
             f"{len(numbers) % _WIDTH} are left over"
         )
     return [numbers[i : i + _WIDTH] for i in range(0, len(numbers), _WIDTH)]
-
-
-def _write(parts: Iterable[bytes], path: Path) -> int:
-    from numbpe.files import write_atomically
-
-    n_bytes = 0
-    with write_atomically(path) as file:
-        for part in parts:
-            file.write(part)
-            n_bytes += len(part)
-    return n_bytes

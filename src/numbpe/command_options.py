@@ -3,10 +3,10 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from numbpe.errors import ArgumentError
 from numbpe.sizes import parse_nbytes
@@ -95,13 +95,58 @@ def add_text_options(group: "argparse._ArgumentGroup", needed: str) -> None:
     )
 
 
-def add_errors_option(group: "argparse._ArgumentGroup") -> None:
+def add_errors_option(
+    group: "argparse._ArgumentGroup", default: Literal["replace", "strict"] = "replace"
+) -> None:
     """Add ``--errors``: what to do with text that is not UTF-8."""
+    meaning = {"replace": "by U+FFFD", "strict": "refuse the text"}[default]
     group.add_argument(
         "--errors",
         choices=("replace", "ignore", "strict"),
-        default="replace",
-        help="what to do with bytes that are not UTF-8 (default: %(default)s, by U+FFFD)",
+        default=default,
+        help=f"what to do with bytes that are not UTF-8 (default: %(default)s, {meaning})",
+    )
+
+
+def add_machine_options(group: "argparse._ArgumentGroup", about_memory: str = "") -> None:
+    """Add ``--threads`` and ``--memory``, to whose help ``about_memory`` is added."""
+    group.add_argument("--threads", metavar="N", type=int, help="threads (default: all cores)")
+    group.add_argument(
+        "--memory",
+        metavar="SIZE",
+        type=read_size,
+        help="memory that the process may take, such as 4GiB" + about_memory,
+    )
+
+
+def add_width_option(group: "argparse._ArgumentGroup") -> None:
+    """Add ``--width``: how wide an embedding is; see :func:`check_width`."""
+    group.add_argument(
+        "--width",
+        metavar="N",
+        type=int,
+        default=4096,
+        help="numbers in a row of the embedding, for the cost (default: %(default)s)",
+    )
+
+
+def check_width(arguments: argparse.Namespace) -> None:
+    """Raise ArgumentError unless ``--width`` is the width of an embedding."""
+    if arguments.width < 1:
+        raise ArgumentError(
+            f"--width must be 1 or more, not {arguments.width}: it is how many numbers a row of the "
+            "embedding has, such as 4096"
+        )
+
+
+def add_limit_option(group: "argparse._ArgumentGroup") -> None:
+    """Add ``--limit``: how large the vocabularies in a page may be."""
+    group.add_argument(
+        "--limit",
+        metavar="SIZE",
+        type=read_size,
+        default=24_000_000,
+        help="the most that vocabularies may take in the page (default: 24MB)",
     )
 
 
@@ -117,17 +162,35 @@ def add_tokenizer_options(parser: argparse.ArgumentParser, *, is_positional: boo
         "for NAME_vocab.pkl and NAME_merges.pkl",
         **required,  # type: ignore[arg-type]
     )
+    _add_load_options(group, "the file")
+
+
+def add_tokenizers_options(parser: argparse.ArgumentParser, number: str) -> None:
+    """Add what names several tokenizers of either kind, and what their files may not say."""
+    group = parser.add_argument_group("tokenizers")
+    group.add_argument(
+        "tokenizers",
+        metavar="TOKENIZER",
+        nargs=number,
+        help="a tokenizer.json, NAME.tiktoken, a folder with vocab.json and merges.txt, NAME.pkl, or a "
+        "combinatorial vocabulary",
+    )
+    _add_load_options(group, "a file")
+
+
+def _add_load_options(group: "argparse._ArgumentGroup", file: str) -> None:
+    """Add what :func:`collect_load_options` collects; ``file`` is what help texts call the file."""
     group.add_argument(
         "--pattern",
         metavar="NAME|REGEX",
         action="append",
-        help="how text is cut into pieces, where the file does not say; may be repeated",
+        help=f"how text is cut into pieces, where {file} does not say; may be repeated",
     )
     group.add_argument(
         "--special-token",
         metavar="TOKEN",
         action="append",
-        help="a special token, where the file does not name it; may be repeated",
+        help=f"a special token, where {file} does not name it; may be repeated",
     )
 
 
@@ -193,6 +256,18 @@ def write_data(data: bytes) -> None:
     output.flush()
     output.buffer.write(data)
     output.buffer.flush()
+
+
+def write_file(parts: Iterable[bytes], path: Path) -> int:
+    """Write parts one after another to a file, all or none; return how many bytes they have."""
+    from numbpe.files import write_atomically
+
+    n_bytes = 0
+    with write_atomically(path) as file:
+        for part in parts:
+            file.write(part)
+            n_bytes += len(part)
+    return n_bytes
 
 
 def write_lines(*lines: str) -> None:

@@ -16,6 +16,7 @@ from numbpe.command_options import (
     load_tokenizer,
     read_standard_input,
     write_data,
+    write_file,
 )
 from numbpe.errors import ArgumentError, DataError, shorten_value
 
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> CommandReport:
             write_data(part)
             n_bytes += len(part)
         return CommandReport({"n_bytes": n_bytes})
-    n_bytes = _write(parts, Path(arguments.output))
+    n_bytes = write_file(parts, Path(arguments.output))
     seconds = time.perf_counter() - started
     return CommandReport(
         {"n_bytes": n_bytes, "seconds": round(seconds, 4), "file": arguments.output},
@@ -78,17 +79,6 @@ def _decode_files(tokenizer: "Tokenizer", arguments: argparse.Namespace) -> Iter
             separator=arguments.separator,
             skip_special_tokens=arguments.skip_special_tokens,
         )
-
-
-def _write(parts: Iterable[bytes], path: Path) -> int:
-    from numbpe.files import write_atomically
-
-    n_bytes = 0
-    with write_atomically(path) as file:
-        for part in parts:
-            file.write(part)
-            n_bytes += len(part)
-    return n_bytes
 
 
 def _parse_ids(data: bytes) -> list[int]:

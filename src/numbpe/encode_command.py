@@ -7,13 +7,13 @@ from numbpe.command_options import (
     STANDARD_INPUT,
     CommandReport,
     add_errors_option,
+    add_machine_options,
     add_output_options,
     add_separator_options,
     add_text_options,
     add_tokenizer_options,
     describe_inputs,
     load_tokenizer,
-    read_size,
     write_lines,
 )
 from numbpe.errors import ArgumentError
@@ -162,7 +162,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add_tokenizer_options(parser)
     _add_text_options(parser)
     _add_file_options(parser)
-    _add_machine_options(parser)
+    add_machine_options(parser.add_argument_group("machine"))
     add_output_options(parser)
 
 
@@ -218,15 +218,4 @@ def _add_file_options(parser: argparse.ArgumentParser) -> None:
         "--resume",
         action="store_true",
         help="keep the shards that an earlier run of the same command has completed",
-    )
-
-
-def _add_machine_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("machine")
-    group.add_argument("--threads", metavar="N", type=int, help="threads (default: all cores)")
-    group.add_argument(
-        "--memory",
-        metavar="SIZE",
-        type=read_size,
-        help="memory that the process may take, such as 4GiB",
     )

@@ -7,9 +7,9 @@ and tqdm is not even imported. Bars go to stderr, so that stdout stays free for 
     with progress.reading(total_nbytes) as bar:
         bar.update(n_bytes, distinct_words=n_words)
     with progress.merging(n_merges) as bar:
-        bar.update(n_done)
+        bar.show(n_done)
 
-Call ``update`` from one thread.
+Call their methods from one thread.
 """
 
 import sys
@@ -74,11 +74,11 @@ class EncodingBar(_Bar):
 class MergingBar(_Bar):
     """Shows the merges done, and how many a second."""
 
-    def update(self, n_merges: int) -> None:
-        """Say that ``n_merges`` more were done. Raises an interrupt that was lost."""
+    def show(self, n_done: int) -> None:
+        """Say that ``n_done`` merges in all are done. Raises an interrupt that was lost."""
         raise_noted_interrupt()
         if self._bar is not None:
-            self._bar.update(n_merges)
+            self._bar.update(n_done - self._bar.n)
 
 
 class Progress:

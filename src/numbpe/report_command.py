@@ -5,12 +5,16 @@ from pathlib import Path
 
 from numbpe.command_options import (
     CommandReport,
+    add_errors_option,
+    add_limit_option,
     add_output_options,
+    add_tokenizers_options,
+    add_width_option,
+    check_width,
     collect_load_options,
     read_size,
 )
 from numbpe.errors import ArgumentError
-from numbpe.step_command import add_limit_option, add_tokenizers_options
 
 _DESCRIPTION = """Make a page that compares tokenizers on the same texts.
 
@@ -26,11 +30,7 @@ _EPILOG = """examples:
 
 def run(arguments: argparse.Namespace) -> CommandReport:
     """Make the page and write it."""
-    if arguments.width < 1:
-        raise ArgumentError(
-            f"--width must be 1 or more, not {arguments.width}: it is how many numbers a row of the "
-            "embedding has, such as 4096"
-        )
+    check_width(arguments)
     from numbpe.files import write_atomically
     from numbpe.loading import load
     from numbpe.see.charts import check_charts
@@ -136,18 +136,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         default=50_000_000,
         help="texts that together have more are sampled to this (default: 50MB)",
     )
-    group.add_argument(
-        "--errors",
-        choices=("strict", "replace", "ignore"),
-        default="strict",
-        help="what to do with bytes that are not UTF-8 (default: %(default)s, refuse the text)",
-    )
-    group.add_argument(
-        "--width",
-        metavar="N",
-        type=int,
-        default=4096,
-        help="numbers in a row of the embedding, for the cost (default: %(default)s)",
-    )
+    add_errors_option(group, "strict")
+    add_width_option(group)
     add_limit_option(group)
     add_output_options(parser)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from numbpe.command_options import (
     CommandReport,
+    add_limit_option,
     add_output_options,
+    add_tokenizers_options,
     collect_load_options,
-    read_size,
     write_lines,
 )
 from numbpe.errors import ArgumentError
@@ -122,38 +123,3 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     group.add_argument("--port", metavar="N", type=int, help="serve it on this port of 127.0.0.1")
     add_limit_option(group)
     add_output_options(parser)
-
-
-def add_tokenizers_options(parser: argparse.ArgumentParser, number: str) -> None:
-    """Add what names several tokenizers of either kind, and what their files may not say."""
-    group = parser.add_argument_group("tokenizers")
-    group.add_argument(
-        "tokenizers",
-        metavar="TOKENIZER",
-        nargs=number,
-        help="a tokenizer.json, NAME.tiktoken, a folder with vocab.json and merges.txt, NAME.pkl, or a "
-        "combinatorial vocabulary",
-    )
-    group.add_argument(
-        "--pattern",
-        metavar="NAME|REGEX",
-        action="append",
-        help="how text is cut into pieces, where a file does not say; may be repeated",
-    )
-    group.add_argument(
-        "--special-token",
-        metavar="TOKEN",
-        action="append",
-        help="a special token, where a file does not name it; may be repeated",
-    )
-
-
-def add_limit_option(group: "argparse._ArgumentGroup") -> None:
-    """Add ``--limit``: how large the vocabularies in a page may be."""
-    group.add_argument(
-        "--limit",
-        metavar="SIZE",
-        type=read_size,
-        default=24_000_000,
-        help="the most that vocabularies may take in the page (default: 24MB)",
-    )

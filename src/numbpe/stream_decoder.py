@@ -45,16 +45,9 @@ class StreamDecoder:
     def __init__(
         self, decoder: Decoder, errors: str = "replace", skip_special_tokens: bool = False
     ) -> None:
-        try:
-            codecs.lookup_error(errors)
-        except (LookupError, TypeError):
-            raise ArgumentError(
-                f"errors must be the name of a way to handle bytes that are not UTF-8, such as "
-                f'"replace", "strict" or "ignore", not {shorten_value(errors)}'
-            ) from None
         self._decoder = decoder
         self._skips = skip_special_tokens
-        self._utf8 = codecs.getincrementaldecoder("utf-8")(errors)
+        self._utf8 = make_text_decoder(errors)
         self._state = self._start()
 
     def feed(self, ids: Any) -> str:
@@ -108,3 +101,15 @@ class StreamDecoder:
         return content[n_spaces:], replace(
             state, is_empty=state.is_empty and not tokens, n_strippable=left
         )
+
+
+def make_text_decoder(errors: str) -> codecs.IncrementalDecoder:
+    """Return what turns UTF-8 that comes in parts into text; ArgumentError for unknown ``errors``."""
+    try:
+        codecs.lookup_error(errors)
+    except (LookupError, TypeError):
+        raise ArgumentError(
+            f"errors must be the name of a way to handle bytes that are not UTF-8, such as "
+            f'"replace", "strict" or "ignore", not {shorten_value(errors)}'
+        ) from None
+    return codecs.getincrementaldecoder("utf-8")(errors)

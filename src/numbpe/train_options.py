@@ -2,7 +2,7 @@
 
 import argparse
 
-from numbpe.command_options import add_errors_option, add_text_options, read_size
+from numbpe.command_options import add_errors_option, add_machine_options, add_text_options
 from numbpe.outputs import FORMATS
 from numbpe.recipes import RECIPES
 
@@ -112,13 +112,7 @@ def _add_vocabulary_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_resource_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("machine")
-    group.add_argument("--threads", metavar="N", type=int, help="threads (default: all cores)")
-    group.add_argument(
-        "--memory",
-        metavar="SIZE",
-        type=read_size,
-        help="memory that the process may take, such as 4GiB; word counts beyond it go to disk",
-    )
+    add_machine_options(group, "; word counts beyond it go to disk")
     group.add_argument(
         "--resume",
         action="store_true",

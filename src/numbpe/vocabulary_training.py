@@ -70,14 +70,7 @@ def merging_bar(
     need = estimate_merging_nbytes(int(words.offsets[-1]), len(words), n_merges)
     budget.require(need, f"merging {len(words):,} distinct words")
     with progress.merging(n_merges) as bar:
-        shown = 0
-
-        def show(n_done: int) -> None:
-            nonlocal shown
-            bar.update(n_done - shown)
-            shown = n_done
-
-        yield show
+        yield bar.show
 
 
 def _train_apart(

@@ -74,14 +74,7 @@ def train_core(
     n_merges = n_cores - N_BYTES - len(alphabet)
     merged = call_interruptibly(lambda: _begin_merging(corpus, alphabet, n_merges, budget))
     with progress.merging(n_merges) as bar:
-        shown = 0
-
-        def show(n_done: int) -> None:
-            nonlocal shown
-            bar.update(n_done - shown)
-            shown = n_done
-
-        result = merged.finish(show)
+        result = merged.finish(bar.show)
     letters = tuple(map(chr, alphabet.tolist()))
     return TrainedCore(letters, spell_merges(letters, result), result.counts, result.stopped_early)
 

@@ -1,10 +1,9 @@
 """Rows to text one by one: text comes as soon as no later row can change it."""
 
-import codecs
 from typing import Any
 
 from numbpe.combinatorial.row_decoder import RowDecoder
-from numbpe.errors import ArgumentError, shorten_value
+from numbpe.stream_decoder import make_text_decoder
 
 
 class RowStreamDecoder:
@@ -26,15 +25,8 @@ class RowStreamDecoder:
     """
 
     def __init__(self, decoder: RowDecoder, errors: str = "replace") -> None:
-        try:
-            codecs.lookup_error(errors)
-        except (LookupError, TypeError):
-            raise ArgumentError(
-                f"errors must be the name of a way to handle bytes that are not UTF-8, such as "
-                f'"replace", "strict" or "ignore", not {shorten_value(errors)}'
-            ) from None
         self._decoder = decoder
-        self._utf8 = codecs.getincrementaldecoder("utf-8")(errors)
+        self._utf8 = make_text_decoder(errors)
 
     def feed(self, rows: Any) -> str:
         """Return the text that is certain now that these rows have come; often it is "".

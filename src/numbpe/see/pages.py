@@ -49,10 +49,10 @@ def pack(data: Any) -> str:
     return base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 9)).decode("ascii")
 
 
-def fill_page(template: str, script: str, parts: Mapping[str, str]) -> str:
-    """Return a page: the asset ``template`` with its style, its policy, its script and ``parts``.
+def fill_page(script: str, parts: Mapping[str, str]) -> str:
+    """Return a page: ``page.html`` with the style, the policy, ``script`` and ``parts``.
 
-    parts: HTML by the names that stand in the template; what came from outside is escaped in it.
+    parts: HTML of the title, the body and the models; what came from outside is escaped in it.
     """
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     policy = (
@@ -60,4 +60,4 @@ def fill_page(template: str, script: str, parts: Mapping[str, str]) -> str:
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     fixed = {"policy": policy, "script": script, "style": load_asset("page.css")}
-    return string.Template(load_asset(template)).substitute(fixed | dict(parts))
+    return string.Template(load_asset("page.html")).substitute(fixed | dict(parts))

@@ -77,7 +77,6 @@ def build_report(
         _make_section(name, part) for name, part in parts.items()
     )
     page = fill_page(
-        "report.html",
         load_script("engine.js", "stepper.js"),
         {"title": "Tokenizers compared", "body": body, "models": models},
     )

@@ -28,7 +28,7 @@ from numbpe.regex_nodes import (
     UnsupportedPatternError,
 )
 from numbpe.regex_parser import parse_pattern
-from numbpe.see.pages import escape, fill_page, load_script, pack
+from numbpe.see.pages import escape, fill_page, load_asset, load_script, pack
 from numbpe.sizes import format_nbytes
 from numbpe.tokenizer import Tokenizer
 from numbpe.unicode_tables import load_unicode_tables
@@ -248,10 +248,10 @@ def build_step_page(
         kind is shown first.
     notes: what the page says above the stepper.
     """
+    told = "".join(f"<p>{escape(note)}</p>" for note in notes)
     parts = {
         "title": "Encoding, step by step",
-        "notes": "".join(f"<p>{escape(note)}</p>" for note in notes),
-        "stepper": build_stepper(text),
+        "body": f"{load_asset('step_intro.html')}{told}\n{build_stepper(text)}",
         "models": pack_models(models, limit),
     }
-    return fill_page("step.html", load_script("engine.js", "stepper.js"), parts)
+    return fill_page(load_script("engine.js", "stepper.js"), parts)
