@@ -14,15 +14,13 @@ from numbpe_kernels.word_table import (
     BATCH,
     COUNT,
     HIGH,
-    LONG_MARK,
-    LOW,
     N_WORDS,
     ROW_WIDTH,
     WordTable,
-    word_mix,
     word_table_capacity,
     word_table_enter,
     word_table_hash,
+    word_table_move_row,
     word_table_probe,
 )
 
@@ -163,18 +161,8 @@ def counted_table_rehash(
     old_rows : (k * ROW_WIDTH,) uint64, distinct words; old_firsts : (k,) int64; firsts : (m,) int64
     Writes table.rows and firsts. One pass.
     """
-    rows = table.rows
-    last = np.uint64(rows.shape[0] - 1)
     for i in range(old_firsts.shape[0]):
         old = np.uint64(i) << _ROW_SHIFT
-        high = old_rows[old + HIGH]
-        if high == _ZERO:
-            continue
-        low = old_rows[old + LOW]
-        mixed = low if high >= LONG_MARK else word_mix(low, high)
-        row = (mixed >> table.shift) << _ROW_SHIFT
-        while rows[row + HIGH] != _ZERO:
-            row = (row + _ROW) & last
-        for column in range(ROW_WIDTH):
-            rows[row + np.uint64(column)] = old_rows[old + np.uint64(column)]
-        firsts[row >> _ROW_SHIFT] = old_firsts[i]
+        if old_rows[old + HIGH] != _ZERO:
+            row = word_table_move_row(old_rows, old, table)
+            firsts[row >> _ROW_SHIFT] = old_firsts[i]

@@ -285,26 +285,37 @@ def word_table_add(
     return np.int64(done)
 
 
+@njit_inline
+def word_table_move_row(
+    old_rows: NDArray[np.uint64], old: np.uint64, table: WordTable
+) -> np.uint64:
+    """Copy a row of a smaller table into a free row of ``table``; return where that begins, uint64.
+
+    old_rows : (k * ROW_WIDTH,) uint64; old : uint64, where the row of a word that ``table`` lacks begins
+    Writes table.rows.
+    """
+    rows = table.rows
+    last = np.uint64(rows.shape[0] - 1)
+    low, high = old_rows[old + LOW], old_rows[old + HIGH]
+    mixed = low if high >= LONG_MARK else word_mix(low, high)
+    row = (mixed >> table.shift) << _ROW_SHIFT
+    while rows[row + HIGH] != _ZERO:
+        row = (row + _ROW) & last
+    for column in range(ROW_WIDTH):
+        rows[row + np.uint64(column)] = old_rows[old + np.uint64(column)]
+    return row
+
+
 @njit
 def word_table_rehash(old_rows: NDArray[np.uint64], table: WordTable) -> None:
     """Move the rows of a smaller table into the empty rows of ``table``, which has its arena.
 
     old_rows : (k * ROW_WIDTH,) uint64, distinct words. Writes table.rows. One pass.
     """
-    rows = table.rows
-    last = np.uint64(rows.shape[0] - 1)
     for i in range(old_rows.shape[0] // ROW_WIDTH):
         old = np.uint64(i) << _ROW_SHIFT
-        high = old_rows[old + HIGH]
-        if high == _ZERO:
-            continue
-        low = old_rows[old + LOW]
-        mixed = low if high >= LONG_MARK else word_mix(low, high)
-        row = (mixed >> table.shift) << _ROW_SHIFT
-        while rows[row + HIGH] != _ZERO:
-            row = (row + _ROW) & last
-        for column in range(ROW_WIDTH):
-            rows[row + np.uint64(column)] = old_rows[old + np.uint64(column)]
+        if old_rows[old + HIGH] != _ZERO:
+            word_table_move_row(old_rows, old, table)
 
 
 @njit

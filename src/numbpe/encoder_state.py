@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe.arrays import allocate_text
+from numbpe.word_tables import empty_words, grow_arena, grow_array, grow_rows
 from numbpe_kernels import encoder_arrays as kernel
 from numbpe_kernels.encoder_views import CALL_SIZE, EncoderCall
 from numbpe_kernels.junctions import REFINE_SIZE
@@ -20,10 +21,8 @@ from numbpe_kernels.word_table import (
     ARENA_END,
     LONGEST_BATCH,
     N_WORDS,
-    ROW_WIDTH,
     make_word_table,
     word_table_capacity,
-    word_table_rehash,
 )
 
 MAX_CACHE_NBYTES: Final = 64 << 20
@@ -154,22 +153,17 @@ class ThreadState:
             self.empty_cache()
             return
         if rows_are_full:
-            larger = make_word_table(2 * len(table.rows) // ROW_WIDTH, 0)
-            larger = larger._replace(arena=table.arena)
-            word_table_rehash(table.rows, larger)
-            larger.state[:] = table.state
-            table = larger
+            table = grow_rows(table)
         if arena_is_full:
-            table = table._replace(arena=np.concatenate([table.arena, np.zeros_like(table.arena)]))
+            table = grow_arena(table)
         if ids_are_full:
-            ids = np.concatenate([ids, np.zeros_like(ids)])
+            ids = grow_array(ids, 2 * len(ids))
         self._set_arrays(self.arrays._replace(cache=cache._replace(table=table, ids=ids)))
 
     def empty_cache(self) -> None:
         """Forget all words."""
         cache = self.arrays.cache
-        cache.table.rows[:] = 0
-        cache.table.state[:] = 0
+        empty_words(cache.table)
         cache.state[:] = 0
 
     def shrink(self) -> None:

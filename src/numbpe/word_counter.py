@@ -19,6 +19,7 @@ from numbpe.scanner_tables import (
 )
 from numbpe.sizes import format_nbytes
 from numbpe.spilling import SpilledRuns
+from numbpe.word_tables import empty_words, grow_arena, grow_rows
 from numbpe_kernels import counting as kernel
 from numbpe_kernels.lines import lines_count, lines_split
 from numbpe_kernels.scanning import (
@@ -38,7 +39,6 @@ from numbpe_kernels.word_table import (
     word_table_absorb,
     word_table_add,
     word_table_capacity,
-    word_table_rehash,
 )
 
 FIRST_SLOTS = 1 << 15
@@ -142,12 +142,10 @@ class WordCounter:
         """Double the part of the table that is full, or move its words to disk."""
         table = self.table
         rows_are_full = self.n_words + BATCH > word_table_capacity(table)
-        n_slots = self._n_slots * (2 if rows_are_full else 1)
-        arena_nbytes = len(table.arena) * (1 if rows_are_full else 2)
         if self._limit is not None:
             # While words move to a larger table, both are there.
-            need = self.nbytes + n_slots * ROW_NBYTES * rows_are_full
-            need += arena_nbytes * (not rows_are_full)
+            part = table.rows if rows_are_full else table.arena
+            need = self.nbytes + 2 * part.nbytes
             if need > self._limit:
                 if self.n_words:
                     self.spill()
@@ -157,28 +155,14 @@ class WordCounter:
                     "text that the pattern does not cut; raise memory= (--memory), or use a "
                     "pattern that cuts text into shorter pieces"
                 )
-        self._grow(n_slots, arena_nbytes)
-
-    def _grow(self, n_slots: int, arena_nbytes: int) -> None:
-        """Move the words to larger arrays."""
-        if n_slots > self._n_slots:
-            grown = make_word_table(n_slots, 0)._replace(arena=self.table.arena)
-            word_table_rehash(self.table.rows, grown)
-            grown.state[:] = self.table.state
-            self.table = grown
-        if arena_nbytes > len(self.table.arena):
-            arena = np.zeros(arena_nbytes, dtype=np.uint8)
-            arena[: len(self.table.arena)] = self.table.arena
-            self.table = self.table._replace(arena=arena)
+        self.table = grow_rows(table) if rows_are_full else grow_arena(table)
 
     def absorb(self, other: "WordCounter") -> None:
         """Add the counts of ``other``, and free its table."""
         step = 0
         while (step := word_table_absorb(self.table, other.table, step)) < other._n_slots:
-            if self.n_words >= word_table_capacity(self.table):
-                self._grow(2 * self._n_slots, 0)
-            else:
-                self._grow(0, 2 * len(self.table.arena))
+            rows_are_full = self.n_words >= word_table_capacity(self.table)
+            self.table = grow_rows(self.table) if rows_are_full else grow_arena(self.table)
         other.release()
 
     def spill(self) -> None:
@@ -188,8 +172,7 @@ class WordCounter:
         with self._lock:
             path = self._runs.reserve()
         self._runs.write(path, self.table)
-        self.table.rows[:] = 0
-        self.table.state[:] = 0
+        empty_words(self.table)
 
     def release(self) -> None:
         """Free the table."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from numbpe import encoder as encoder_module
-from numbpe import encoder_model, encoder_state, junction_table, reference
+from numbpe import encoder_model, encoder_state, junction_table, reference, word_tables
 from numbpe.arrays import copy_text
 from numbpe.definition import ModelRules, TokenizerDefinition
 from numbpe.encoder import Encoder
@@ -57,7 +57,7 @@ KERNEL_MODULES = (
     word_cache,
     word_table,
 )
-BRIDGES = (encoder_module, encoder_model, encoder_state, junction_table)
+BRIDGES = (encoder_module, encoder_model, encoder_state, junction_table, word_tables)
 
 LETTERS = ["a", "b", " ", "\u00e9", "\u4e2d", "\U0001f44d"]
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from numbpe import word_tables
 from numbpe.arrays import join_texts
 from numbpe.combinatorial import encoder_state, encoder_tables
 from numbpe.combinatorial.definition import CombinatorialVocabulary
@@ -27,7 +28,7 @@ from numbpe_kernels import (
 
 MODULES = (
     characters, class_masks, masks, ranks, token_table, tuple_cache, tuple_encoding, tuple_model,
-    tuple_views, tuple_words, utf8, word_table, encoder_state, encoder_tables,
+    tuple_views, tuple_words, utf8, word_table, encoder_state, encoder_tables, word_tables,
 )  # fmt: skip
 
 TEXTS = [

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from numbpe.arrays import Counts, Offsets, TextArray
 from numbpe.spilling import export_words
+from numbpe.word_tables import empty_words, grow_arena, grow_rows
 from numbpe_kernels.counted_table import counted_table_add, counted_table_rehash
 from numbpe_kernels.word_table import (
     BATCH,
@@ -99,20 +100,17 @@ class CountedTable:
         n_slots = 2 * len(self.firsts)
         if self._check_growth is not None:
             self._check_growth(n_slots * _SLOT_NBYTES)
-        grown = make_word_table(n_slots, 0)._replace(arena=self.table.arena)
         firsts = np.zeros(n_slots, dtype=np.int64)
-        counted_table_rehash(self.table.rows, self.firsts, grown, firsts)
-        grown.state[:] = self.table.state
-        self.table, self.firsts = grown, firsts
+        self.table = grow_rows(
+            self.table,
+            lambda rows, grown: counted_table_rehash(rows, self.firsts, grown, firsts),
+        )
+        self.firsts = firsts
 
     def _grow_arena(self, n_bytes: int) -> None:
-        old = self.table.arena
-        size = 2 * max(len(old), n_bytes)
         if self._check_growth is not None:
-            self._check_growth(size)
-        arena = np.zeros(size, dtype=np.uint8)
-        arena[: len(old)] = old
-        self.table = self.table._replace(arena=arena)
+            self._check_growth(2 * max(len(self.table.arena), n_bytes))
+        self.table = grow_arena(self.table, n_bytes)
 
     def export(self) -> CountedStrings:
         """Return what was counted."""
@@ -122,5 +120,4 @@ class CountedTable:
 
     def clear(self) -> None:
         """Forget all strings; the table keeps its size."""
-        self.table.rows[:] = 0
-        self.table.state[:] = 0
+        empty_words(self.table)

@@ -32,9 +32,20 @@ CharacterMerge: TypeAlias = tuple[str, str]
 
 StandardPattern: TypeAlias = Literal["gpt2", "cl100k"]
 
-STANDARD_PATTERNS: Final = ("gpt2", "cl100k")
-"""Names of the patterns of plain vocabularies over characters. They take marks for letters, and so
-differ from those that GPT-2 and GPT-4 use."""
+STANDARD_SOURCES: Final[dict[str, str]] = {
+    "gpt2": (
+        r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
+    ),
+    "cl100k": (
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{M}\p{N}]?[\p{L}\p{M}]+|\p{N}{1,3}"
+        r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+}
+"""Regular expressions of plain vocabularies over characters, by name. They take marks for letters, and
+so differ from those that GPT-2 and GPT-4 use."""
+
+STANDARD_PATTERNS: Final = tuple(STANDARD_SOURCES)
+"""Names of those patterns."""
 
 
 def count_variations(fold_case: bool, fold_han: bool) -> int:
@@ -181,17 +192,22 @@ class CharacterVocabulary(CharacterTable):
 
     def __post_init__(self) -> None:
         """Check the pattern, then what every table of characters must be."""
-        if self.pattern not in STANDARD_PATTERNS:
-            raise ArgumentError(
-                f"cannot use pattern {shorten_value(self.pattern)} for a vocabulary over "
-                f"characters; pass one of {', '.join(map(repr, STANDARD_PATTERNS))}"
-            )
+        check_standard_pattern(self.pattern)
         super().__post_init__()
 
     @property
     def vocab_size(self) -> int:
         """Number of ids."""
         return self.n_cores
+
+
+def check_standard_pattern(pattern: str) -> None:
+    """Raise ArgumentError unless ``pattern`` is one of STANDARD_PATTERNS."""
+    if pattern not in STANDARD_PATTERNS:
+        raise ArgumentError(
+            f"cannot use pattern {shorten_value(pattern)} for a vocabulary over characters; pass one "
+            f"of {', '.join(map(repr, STANDARD_PATTERNS))}"
+        )
 
 
 def check_affixes(affixes: Sequence[str], name: str) -> None:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from numbpe.arrays import Offsets, TextArray
 from numbpe.encoder_state import describe_arrays, make_scratch
+from numbpe.word_tables import empty_words, grow_arena, grow_array, grow_rows
 from numbpe_kernels import tuple_cache as cache
 from numbpe_kernels import tuple_encoding as kernel
 from numbpe_kernels.tuple_model import TupleModel, TupleScratch
@@ -19,7 +20,6 @@ from numbpe_kernels.word_table import (
     WordTable,
     make_word_table,
     word_table_capacity,
-    word_table_rehash,
 )
 
 MAX_CACHE_NBYTES: Final = 64 << 20
@@ -135,25 +135,19 @@ class RowState:
         if n_bytes + len(table.arena) * (1 + arena_is_full) > self._max_cache_nbytes:
             return None
         if rows_are_full:
-            larger = make_word_table(2 * len(table.rows) // ROW_WIDTH, 0)
-            larger = larger._replace(arena=table.arena)
-            word_table_rehash(table.rows, larger)
-            larger.state[:] = table.state
-            table = larger
+            table = grow_rows(table)
         if arena_is_full:
-            table = table._replace(arena=np.concatenate([table.arena, np.zeros_like(table.arena)]))
+            table = grow_arena(table)
         if values_are_full:
-            values = np.concatenate([values, np.zeros_like(values)])
+            values = grow_array(values, 2 * len(values))
         return table, values
 
     def _empty_words(self) -> None:
-        self.arrays.words.rows[:] = 0
-        self.arrays.words.state[:] = 0
+        empty_words(self.arrays.words)
         self.arrays.progress[cache.WORD_VALUES_END] = 0
 
     def _empty_gaps(self) -> None:
-        self.arrays.gaps.rows[:] = 0
-        self.arrays.gaps.state[:] = 0
+        empty_words(self.arrays.gaps)
         self.arrays.ascii_gaps[:] = cache.NO_GAP
         self.arrays.progress[cache.GAP_VALUES_END] = 0
         self.arrays.progress[cache.GAPS_END] = cache.FIRST_GAP

@@ -16,6 +16,7 @@ from numbpe.combinatorial.definition import (
     AS_IS,
     CAPITALISED,
     N_BYTES,
+    STANDARD_SOURCES,
     TRADITIONAL_SCRIPT,
     UPPER,
     CharacterMerge,
@@ -40,15 +41,6 @@ PUNCT_TO_NEXT_PATTERN: Final = (
     r"([^\p{L}\p{M}\p{N}]*)([\p{L}\p{M}]+|\p{N}+)()|([^\p{L}\p{M}\p{N}]+)"
 )
 CAMEL_PATTERN: Final = r"(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})"
-STANDARD_SOURCES: Final = {
-    "gpt2": (
-        r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
-    ),
-    "cl100k": (
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{M}\p{N}]?[\p{L}\p{M}]+|\p{N}{1,3}"
-        r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-    ),
-}
 
 
 class Unit(NamedTuple):

@@ -13,13 +13,13 @@ import regex
 
 from numbpe.combinatorial.definition import (
     N_BYTES,
+    STANDARD_SOURCES,
     CharacterVocabulary,
     CombinatorialVocabulary,
     StandardPattern,
     count_variations,
 )
 from numbpe.combinatorial.reference import (
-    STANDARD_SOURCES,
     Folder,
     find_prefix,
     find_suffix,

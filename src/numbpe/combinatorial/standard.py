@@ -5,9 +5,8 @@ a character that is not in the alphabet. :class:`numbpe.Tokenizer` encodes that 
 vocabulary over characters.
 """
 
-from numbpe.combinatorial.definition import N_BYTES, CharacterVocabulary
+from numbpe.combinatorial.definition import N_BYTES, STANDARD_SOURCES, CharacterVocabulary
 from numbpe.combinatorial.formats import read_vocabulary
-from numbpe.combinatorial.reference import STANDARD_SOURCES
 from numbpe.definition import DecodingRules, ModelRules, TokenizerDefinition
 from numbpe.errors import ArgumentError, DataError, shorten_value
 from numbpe.files import FilePath

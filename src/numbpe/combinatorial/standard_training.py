@@ -5,23 +5,24 @@ characters, not bytes, within pieces that a pattern cuts.
 """
 
 from collections.abc import Iterable
-from typing import Final, Unpack
+from typing import Unpack
 
 from numbpe.bad_input import warn_of_skipped
 from numbpe.combinatorial.core_corpus import fold_strings
 from numbpe.combinatorial.core_training import train_core
 from numbpe.combinatorial.definition import (
     N_BYTES,
-    STANDARD_PATTERNS,
+    STANDARD_SOURCES,
     CharacterVocabulary,
     StandardPattern,
+    check_standard_pattern,
 )
 from numbpe.combinatorial.folding import load_folding
 from numbpe.combinatorial.training import check_source, warn_of_early_stop
 from numbpe.combinatorial.training_options import check_number
 from numbpe.combinatorial.unit_counting import count_units
 from numbpe.corpus import CHUNK_NBYTES, ErrorPolicy
-from numbpe.errors import ArgumentError, shorten_value
+from numbpe.errors import ArgumentError
 from numbpe.garbage import paused_collection
 from numbpe.memory_budget import open_budget
 from numbpe.parallel import call_interruptibly, resolve_threads
@@ -29,17 +30,6 @@ from numbpe.progress import Progress
 from numbpe.sources import ReadingOptions, Source, describe_source
 from numbpe.special_tokens import check_special_tokens
 from numbpe.training_options import MAX_VOCAB_SIZE
-
-STANDARD_SOURCES: Final = {
-    "gpt2": (
-        r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
-    ),
-    "cl100k": (
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{M}\p{N}]?[\p{L}\p{M}]+|\p{N}{1,3}"
-        r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-    ),
-}
-"""Regular expressions of the plain vocabularies, by name."""
 
 
 def train_standard(
@@ -65,11 +55,7 @@ def train_standard(
 
     Example: ``train_standard("wiki.txt", 16_384, "cl100k").merges[0]``
     """
-    if pattern not in STANDARD_PATTERNS:
-        raise ArgumentError(
-            f"cannot use pattern {shorten_value(pattern)} for a vocabulary over characters; pass one "
-            f"of {', '.join(map(repr, STANDARD_PATTERNS))}"
-        )
+    check_standard_pattern(pattern)
     names = check_special_tokens(special_tokens)
     check_number("vocab_size", vocab_size)
     check_number("min_char_freq", min_char_freq)
