@@ -14,20 +14,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from numbpe.errors import ArgumentError, DataError, shorten_value
 from numbpe.files import FilePath, lock_folder, write_atomically
 from numbpe.run_descriptions import find_difference
-from numbpe.spilling import (
-    N_PARTS,
-    PARTS_AT_ONCE,
-    WORDS_SCHEMA,
-    SpilledRuns,
-    export_parts,
-    make_batch,
-)
-from numbpe_kernels.word_export import word_table_measure
+from numbpe.spilling import SpilledRuns, measure_words, write_run
 from numbpe_kernels.word_table import WordTable
 
 STATE_NAME: Final = "checkpoint.arrow"
@@ -171,18 +161,11 @@ class CheckpointRuns(SpilledRuns):
 
     def write(self, path: Path, table: WordTable) -> None:
         """Write the words of ``table`` to ``path``. Any thread may call this."""
-        import pyarrow as pa
-
-        size = np.zeros((1, 2), dtype=np.int64)
-        word_table_measure(table, np.uint64(0), size)
-        n_words, n_bytes = size[0].tolist()
-        schema = pa.schema(WORDS_SCHEMA)
-        with write_atomically(path) as file, pa.ipc.new_file(file, schema) as writer:
-            for part in export_parts(table, N_PARTS, PARTS_AT_ONCE):
-                for words in part:
-                    writer.write_batch(make_batch(schema, words))
-        self._rows[path.name] = (n_words, n_bytes, path.stat().st_size)
-        self._sizes.append((n_words, n_bytes))
+        sizes = measure_words(table)
+        with write_atomically(path) as file:
+            write_run(file, table)
+        self._rows[path.name] = (*sizes, path.stat().st_size)
+        self._sizes.append(sizes)
 
 
 @contextmanager

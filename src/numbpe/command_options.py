@@ -203,11 +203,16 @@ def load_tokenizer(arguments: argparse.Namespace) -> "Tokenizer":
 
 def collect_load_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the keyword arguments of loading."""
-    patterns = arguments.pattern
     return {
-        "pattern": patterns[0] if patterns and len(patterns) == 1 else patterns,
+        "pattern": collect_pattern(arguments),
         "special_tokens": arguments.special_token,
     }
+
+
+def collect_pattern(arguments: argparse.Namespace) -> str | list[str] | None:
+    """Return what ``--pattern`` names: one pattern, several, or None."""
+    patterns: list[str] | None = arguments.pattern
+    return patterns[0] if patterns and len(patterns) == 1 else patterns
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:

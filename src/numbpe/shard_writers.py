@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from numbpe.errors import ArgumentError, DataError, shorten_value
 from numbpe.files import write_atomically
+from numbpe.held_documents import HeldDocuments
 from numbpe.shard_settings import ShardSettings
 
 IDS_A_ROW_GROUP: Final = 1 << 22
@@ -117,17 +118,13 @@ class _RowWriter:
 
         self._value_type = pa.uint16() if settings.id_type == "uint16" else pa.uint32()
         self.schema = pa.schema([pa.field(COLUMN, pa.list_(self._value_type), nullable=False)])
-        self._held: list[NDArray[Any]] = []
-        self._ends: list[NDArray[np.int64]] = []
-        self._n_held = 0
+        self._held = HeldDocuments()
 
     def write(self, ids: NDArray[Any], ends: NDArray[np.int64]) -> None:
-        self._held.append(ids)
-        self._ends.append(ends + self._n_held)
-        self._n_held += len(ids)
-        if self._n_held >= IDS_A_ROW_GROUP and any(map(len, self._ends)):
+        self._held.add(ids, ends)
+        if len(self._held) >= IDS_A_ROW_GROUP and self._held.any_ended:
             self._write_rows()
-        if self._n_held > _MAX_ROW_IDS:
+        if len(self._held) > _MAX_ROW_IDS:
             raise DataError(
                 f"a document has more than {_MAX_ROW_IDS:,} ids, which no row can hold; write a .bin "
                 "or .npy file, or name the token that ends documents by separator="
@@ -136,18 +133,9 @@ class _RowWriter:
     def _write_rows(self) -> None:
         import pyarrow as pa
 
-        ends = np.concatenate(self._ends)
-        values = np.concatenate(self._held)
-        offsets = np.zeros(len(ends) + 1, dtype=np.int32)
-        offsets[1:] = ends
-        last = int(offsets[-1])
-        lists = pa.ListArray.from_arrays(
-            pa.array(offsets), pa.array(values[:last], type=self._value_type)
-        )
+        values, offsets = self._held.take()
+        lists = pa.ListArray.from_arrays(pa.array(offsets), pa.array(values, type=self._value_type))
         self.write_batch(pa.RecordBatch.from_arrays([lists], schema=self.schema))
-        self._held = [values[last:].copy()]
-        self._ends = []
-        self._n_held -= last
 
     def write_batch(self, batch: Any) -> None:
         raise NotImplementedError
@@ -161,7 +149,7 @@ class _RowWriter:
         raise NotImplementedError
 
     def finish(self) -> None:
-        if any(map(len, self._ends)):
+        if self._held.any_ended:
             self._write_rows()
         self.close()
 

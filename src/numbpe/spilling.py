@@ -118,14 +118,10 @@ class SpilledRuns:
         """Write the words of ``table`` to ``path``. Any thread may call this."""
         import pyarrow as pa
 
-        size = np.zeros((1, 2), dtype=np.int64)
-        word_table_measure(table, np.uint64(0), size)
-        self._sizes.append((int(size[0, 0]), int(size[0, 1])))
-        schema = pa.schema(WORDS_SCHEMA)
+        self._sizes.append(measure_words(table))
         try:
-            with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-                for words in chain.from_iterable(export_parts(table, N_PARTS, PARTS_AT_ONCE)):
-                    writer.write_batch(make_batch(schema, words))
+            with pa.OSFile(str(path), "wb") as sink:
+                write_run(sink, table)
         except OSError as error:
             if error.errno == errno.ENOSPC or "space left" in str(error).lower():
                 raise OSError(
@@ -149,6 +145,23 @@ class SpilledRuns:
             ]
             for part in range(N_PARTS):
                 yield [read_words(reader.get_batch(part)) for reader in readers]
+
+
+def measure_words(table: WordTable) -> tuple[int, int]:
+    """Return how many words a table holds, and how many bytes these have."""
+    size = np.zeros((1, 2), dtype=np.int64)
+    word_table_measure(table, np.uint64(0), size)
+    return int(size[0, 0]), int(size[0, 1])
+
+
+def write_run(sink: Any, table: WordTable) -> None:
+    """Write the words of ``table`` as a run to an open file."""
+    import pyarrow as pa
+
+    schema = pa.schema(WORDS_SCHEMA)
+    with pa.ipc.new_file(sink, schema) as writer:
+        for words in chain.from_iterable(export_parts(table, N_PARTS, PARTS_AT_ONCE)):
+            writer.write_batch(make_batch(schema, words))
 
 
 def make_batch(schema: Any, words: Words) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from numbpe.command_options import describe_inputs
+from numbpe.command_options import collect_pattern, describe_inputs
 from numbpe.errors import ArgumentError
 from numbpe.progress import Progress
 from numbpe.recipes import get_recipe
@@ -107,10 +107,9 @@ def _load_base(arguments: argparse.Namespace) -> "Tokenizer":
 
     if arguments.unicode is not None:
         raise ArgumentError("--extend cuts text as the tokenizer does; leave --unicode out")
-    patterns = arguments.pattern
     return load(
         arguments.extend,
-        pattern=patterns[0] if patterns and len(patterns) == 1 else patterns,
+        pattern=collect_pattern(arguments),
         special_tokens=arguments.special or None,
     )
 

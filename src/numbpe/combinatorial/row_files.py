@@ -17,6 +17,7 @@ from numbpe.combinatorial.text_route import TextRoute
 from numbpe.corpus import CHUNK_NBYTES, ErrorPolicy
 from numbpe.errors import ArgumentError, DataError, shorten_value
 from numbpe.files import FilePath, write_atomically
+from numbpe.held_documents import HeldDocuments
 from numbpe.memory_budget import open_budget
 from numbpe.parallel import resolve_threads
 from numbpe.progress import Progress
@@ -172,21 +173,17 @@ class _ParquetWriter:
         self._writer = pq.ParquetWriter(
             file, self._schema, compression="zstd", write_statistics=False
         )
-        self._held: list[NDArray[Any]] = []
-        self._ends: list[NDArray[np.int64]] = []
-        self._n_held = 0
+        self._held = HeldDocuments()
 
     def write(self, rows: NDArray[Any], ends: NDArray[np.int64]) -> None:
         """Take (n, 4) rows; documents end before the positions ``ends`` in them.
 
         What stands behind the last end belongs to a document that goes on with the next call.
         """
-        self._held.append(rows)
-        self._ends.append(ends + self._n_held)
-        self._n_held += len(rows)
-        if self._n_held >= _ROWS_A_GROUP and any(map(len, self._ends)):
+        self._held.add(rows, ends)
+        if len(self._held) >= _ROWS_A_GROUP and self._held.any_ended:
             self._write_group()
-        if self._n_held > _MAX_DOCUMENT_ROWS:
+        if len(self._held) > _MAX_DOCUMENT_ROWS:
             raise DataError(
                 f"a document has more than {_MAX_DOCUMENT_ROWS:,} rows, which no list can hold; "
                 "write a .npy file, or name the token that ends documents by separator="
@@ -194,7 +191,7 @@ class _ParquetWriter:
 
     def finish(self) -> None:
         """Write what is still held; all documents have ended."""
-        if any(map(len, self._ends)):
+        if self._held.any_ended:
             self._write_group()
 
     def close(self) -> None:
@@ -204,18 +201,11 @@ class _ParquetWriter:
     def _write_group(self) -> None:
         import pyarrow as pa
 
-        ends = np.concatenate(self._ends)
-        values = np.concatenate(self._held)
-        offsets = np.zeros(len(ends) + 1, dtype=np.int32)
-        offsets[1:] = ends
-        last = int(offsets[-1])
+        values, offsets = self._held.take()
         column = self._schema.field(COLUMN).type
         rows = pa.FixedSizeListArray.from_arrays(
-            pa.array(values[:last].reshape(-1)), type=column.value_type
+            pa.array(values.reshape(-1)), type=column.value_type
         )
         lists = pa.ListArray.from_arrays(pa.array(offsets), rows, type=column)
         batch = pa.RecordBatch.from_arrays([lists], schema=self._schema)
         self._writer.write_table(pa.Table.from_batches([batch]), row_group_size=len(batch))
-        self._held = [values[last:].copy()]
-        self._ends = []
-        self._n_held -= last
