@@ -2,7 +2,6 @@
 
 import argparse
 import importlib.util
-import io
 import re
 import runpy
 import shlex
@@ -10,7 +9,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -132,43 +130,23 @@ def test_readme__names_no_sub_command_that_does_not_exist() -> None:
     assert named <= set(list_sub_commands())
 
 
-def run_pipeline(
-    line: str, capture: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
-) -> str:
-    """Return what a line of ``numbpe ...`` commands, one feeding the next, prints to stdout."""
-    output = b""
-    for command in line.split(" | "):
-        program, *arguments = shlex.split(command)
-        assert program == "numbpe", f"the tests cannot run {line!r}"
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(output)))
-        code = cli.main(arguments)
-        output, errors = capture.readouterr()
-        assert code == 0, errors.decode()
-    return output.decode()
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_pages__snippets_run_from_top_to_bottom(
-    page: Path,
-    tmp_path: Path,
-    capfdbinary: pytest.CaptureFixture[bytes],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_pages__snippets_run_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
     """Truth: the snippets' own assertions, and what stands below a command."""
     (tmp_path / "data").symlink_to(ROOT / "data", target_is_directory=True)
     (tmp_path / "artifacts").mkdir()
-    monkeypatch.chdir(tmp_path)
-    text = page.read_text(encoding="utf-8")
-    names: dict[str, Any] = {"__name__": page.stem}
-    for language, block in re.findall(
-        r"^```(python|console)\n(.*?)^```", text, re.MULTILINE | re.DOTALL
-    ):
-        if language == "python":
-            exec(compile(block, page.name, "exec"), names)  # noqa: S102 - the pages are our own
-            continue
-        for line, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-            printed = run_pipeline(line, capfdbinary, monkeypatch)
-            assert not expected or printed.rstrip("\n") == expected.rstrip("\n"), line
+    runner = ROOT / "tests" / "run_page.py"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(runner), str(page)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    n_blocks = len(re.findall(r"^```(?:python|console)$", page.read_text("utf-8"), re.MULTILINE))
+    assert done.stdout == f"{n_blocks} blocks ran\n"
 
 
 def test_pages__hold_no_commands_that_are_not_run() -> None:

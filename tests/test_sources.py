@@ -94,7 +94,6 @@ def test_resolve_source__files_and_globs(source: Any, expected: list[str], folde
         (io.BytesIO(b"a\nb"), [b"a\nb"]),
         (iter(["x" * 50, b"y" * 120, "z" * 30, "é" * 99, ""]), None),
     ],
-    ids=ascii,
 )
 def test_resolve_source__texts(source: Any, expected: list[bytes] | None, folder: Path) -> None:
     """Truth: hand-computed; texts of any length, each a document."""
@@ -130,7 +129,6 @@ def test_resolve_source__texts(source: Any, expected: list[bytes] | None, folder
         (io.StringIO("a"), ArgumentError, 'open it with mode "rb"'),
         (Path(os.fsdecode(b"\xff")), FileNotFoundError, "no such file"),
     ],
-    ids=ascii,
 )
 def test_resolve_source__refuses(
     source: Any, kind: type[Exception], message: str, folder: Path

@@ -46,7 +46,6 @@ def test_check_special_tokens__keeps_the_order(given: Any, expected: tuple[str, 
         (["\ud800"], "unpaired surrogate"),
         ([b"\xff"], r"special_tokens\[0\] is b'\\xff', which is not UTF-8"),
     ],
-    ids=ascii,
 )
 def test_check_special_tokens__refuses(given: Any, message: str) -> None:
     """Truth: the contract; the message names the token and its place."""
