@@ -5,7 +5,7 @@ Drawn by matplotlib, which the extra ``numbpe[report]`` installs and which nothi
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from numbpe.errors import ArgumentError
@@ -37,7 +37,6 @@ _STYLE: Final[Any] = {
     "grid.linewidth": 0.5,
     "xtick.color": _SOFT,
     "ytick.color": _SOFT,
-    "legend.frameon": False,
     "svg.fonttype": "none",
     "svg.hashsalt": "numbpe",
 }
@@ -61,9 +60,9 @@ def draw_bars(
 
     def draw(axes: "Axes") -> None:
         height = 0.8 / max(1, len(series))
-        for k, (label, values) in enumerate(series.items()):
+        for k, values in enumerate(series.values()):
             places = [i + (k - (len(series) - 1) / 2) * height for i in range(len(groups))]
-            bars = axes.barh(places, values, height * 0.9, label=label, color=_color(k))
+            bars = axes.barh(places, values, height * 0.9, color=_color(k))
             axes.bar_label(bars, fmt="%.3g", padding=3, fontsize=8, color=_SOFT)
         axes.set_yticks(range(len(groups)), list(groups))
         axes.invert_yaxis()
@@ -72,7 +71,9 @@ def draw_bars(
         axes.set_xlabel(unit)
 
     n_bars = len(groups) * (len(series) + 0.6)
-    return _draw(name, title, draw, 0.26 * n_bars + 1.1, len(series))
+    # Many bars are narrower, so that they fit a page of paper.
+    thickness = 0.26 if n_bars < 20 else 0.2
+    return _draw(name, title, draw, thickness * n_bars + 0.8, _make_legend(series, 8, ("",)))
 
 
 def draw_lines(
@@ -86,8 +87,8 @@ def draw_lines(
     """Return a chart of lines, each given by its places and its values."""
 
     def draw(axes: "Axes") -> None:
-        for k, (label, (places, values)) in enumerate(series.items()):
-            axes.plot(places, values, label=label, color=_color(k), linestyle=_DASHES[k % 4])
+        for k, (places, values) in enumerate(series.values()):
+            axes.plot(places, values, color=_color(k), linestyle=_DASHES[k % 4])
         if is_log:
             axes.set_xscale("log")
             axes.set_yscale("log")
@@ -96,17 +97,30 @@ def draw_lines(
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
 
-    return _draw(name, title, draw, 3.4, len(series))
+    return _draw(name, title, draw, 3.1, _make_legend(series, 2, _SVG_DASHES))
 
 
 _DASHES: Final = ("-", "--", "-.", ":")
+_SVG_DASHES: Final = ("", "7 3", "11 3 2 3", "2 3")
+"""The same as lengths of strokes and of gaps."""
+
+
+def _make_legend(names: Iterable[str], thickness: int, dashes: Sequence[str]) -> str:
+    """Return a list of what the colours stand for; it is HTML, so that it wraps on a narrow screen."""
+    items = "".join(
+        f'<li><svg class="swatch" viewBox="0 0 28 8" aria-hidden="true"><line x2="28" y1="4" y2="4" '
+        f'stroke="var(--series-{k % N_SERIES})" stroke-width="{thickness}" '
+        f'stroke-dasharray="{dashes[k % len(dashes)]}"/></svg> {escape(name)}</li>'
+        for k, name in enumerate(names)
+    )
+    return f'<ul class="legend">{items}</ul>'
 
 
 def _color(number: int) -> str:
     return _SERIES[number % N_SERIES]
 
 
-def _draw(name: str, title: str, draw: Any, height: float, n_series: int) -> str:
+def _draw(name: str, title: str, draw: Any, height: float, legend: str) -> str:
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -117,14 +131,12 @@ def _draw(name: str, title: str, draw: Any, height: float, n_series: int) -> str
         axes = figure.add_subplot()
         axes.patch.set_alpha(0)
         draw(axes)
-        if n_series > 1:
-            figure.legend(loc="outside upper left", ncols=3)
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         figure.savefig(buffer, format="svg", metadata=nothing)
-    return _finish(buffer.getvalue(), name, title)
+    return _finish(buffer.getvalue(), name, title, legend)
 
 
-def _finish(drawing: str, name: str, title: str) -> str:
+def _finish(drawing: str, name: str, title: str, legend: str) -> str:
     """Return the element of a drawing, with the page's colours and names of its own."""
     svg = drawing[drawing.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
@@ -133,4 +145,7 @@ def _finish(drawing: str, name: str, title: str) -> str:
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", svg)
     head = f'<svg role="img" aria-label="{escape(title)}"'
-    return f'<figure class="chart"><figcaption>{escape(title)}</figcaption>{head}{svg[4:]}</figure>'
+    caption = f"<figcaption>{escape(title)}</figcaption>"
+    return (
+        f'<figure class="chart">{caption}{legend}<div class="scroll">{head}{svg[4:]}</div></figure>'
+    )

@@ -37,17 +37,21 @@ class Panel {
     });
     this.figures = make("dl", { className: "figures" });
     this.buttons = {};
-    const bar = make("div", { className: "bar", role: "toolbar", "aria-label": `Steps, ${title}` });
+    const bar = make("div", { className: "bar", role: "group", "aria-label": `Steps, ${title}` });
     const commands = [
       ["first", "First", "Home", () => this.go(0)],
-      ["back", "Back", "Left arrow", () => this.go(this.step - 1)],
-      ["next", "Next", "Right arrow", () => this.go(this.step + 1)],
-      ["piece", "Next piece", "Page down", () => this.goToPiece(1)],
+      ["back", "Back", "ArrowLeft", () => this.go(this.step - 1)],
+      ["next", "Next", "ArrowRight", () => this.go(this.step + 1)],
+      ["piece", "Next piece", "PageDown", () => this.goToPiece(1)],
       ["last", "Last", "End", () => this.go(this.nSteps)],
       ["play", "Play", "", () => this.togglePlay()],
     ];
     for (const [name, label, key, run] of commands) {
-      const button = make("button", { type: "button", id: id(name), title: key ? `${label} (${key})` : label }, label);
+      const button = make("button", { type: "button", id: id(name) }, label);
+      if (key) {
+        button.setAttribute("aria-keyshortcuts", key);
+        button.title = key.replace(/(?<=[a-z])(?=[A-Z])/, " ");
+      }
       button.addEventListener("click", run);
       this.buttons[name] = button;
       bar.append(button);
