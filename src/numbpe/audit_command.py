@@ -12,8 +12,8 @@ from numbpe.command_options import (
     add_tokenizer_options,
     add_width_option,
     check_width,
+    collect_load_options,
     list_files,
-    load_tokenizer,
     write_lines,
 )
 from numbpe.errors import ArgumentError
@@ -53,18 +53,15 @@ def run(arguments: argparse.Namespace) -> CommandReport:
 
 
 def _audit(arguments: argparse.Namespace, paths: "Sequence[str | Path]") -> "VocabularyAudit":
-    from numbpe.see.audit import audit, audit_tables
-    from numbpe.see.kinds import read_combinatorial
-    from numbpe.see.texts import iterate_blocks
+    from numbpe.see.audit import audit
+    from numbpe.see.kinds import load_either
+    from numbpe.see.subjects import as_subject
     from numbpe.see.usage import count_tokens
 
-    tables = read_combinatorial(arguments.tokenizer)
-    if tables is not None:
-        blocks = [block for path in paths for block in iterate_blocks(path, arguments.errors)]
-        return audit_tables(tables, width=arguments.width, text="".join(blocks) if paths else None)
-    tokenizer = load_tokenizer(arguments)
-    usage = count_tokens(tokenizer, paths, arguments.errors) if paths else None
-    return audit(tokenizer, width=arguments.width, usage=usage)
+    tokenizer = load_either(arguments.tokenizer, **collect_load_options(arguments))
+    subject = as_subject(tokenizer, arguments.tokenizer)
+    usage = count_tokens(subject, paths, arguments.errors) if paths else None
+    return audit(subject, width=arguments.width, usage=usage)
 
 
 def word_audit(found: "VocabularyAudit", n_families: int) -> list[str]:

@@ -16,7 +16,7 @@ from numbpe.command_options import (
 )
 from numbpe.errors import ArgumentError
 
-_DESCRIPTION = """Make a page that compares tokenizers on the same texts.
+_DESCRIPTION = """Make a page that compares tokenizers of both kinds on the same texts.
 
 Bytes, characters and words per token, the vocabularies by script and length and how the texts use them, spellings of
 one word, parts of characters, digits and white space, the texts in coloured tokens, and the stepper. One
@@ -25,6 +25,7 @@ numbpe[report]."""
 
 _EPILOG = """examples:
   numbpe report gpt2/tokenizer.json llama3/tokenizer.json --text English=owt.txt --text Hindi=hi.txt --output report.html
+  numbpe report gpt2/tokenizer.json combinatorial.json --text English=owt.txt --output report.html
   numbpe report ours.json --text held-out=test.txt --output report.html --sample 10MB"""
 
 
@@ -32,9 +33,8 @@ def run(arguments: argparse.Namespace) -> CommandReport:
     """Make the page and write it."""
     check_width(arguments)
     from numbpe.files import write_atomically
-    from numbpe.loading import load
     from numbpe.see.charts import check_charts
-    from numbpe.see.kinds import read_combinatorial
+    from numbpe.see.kinds import load_either
     from numbpe.see.report import build_report
     from numbpe.see.texts import read_texts
 
@@ -43,13 +43,7 @@ def run(arguments: argparse.Namespace) -> CommandReport:
     texts = read_texts(files, arguments.sample, arguments.errors)
     names = _name_tokenizers(arguments.tokenizers)
     options = collect_load_options(arguments)
-    for name, path in names.items():
-        if read_combinatorial(path) is not None:
-            raise ArgumentError(
-                f"cannot compare {name}: a report is of vocabularies whose tokens have one id, and this "
-                "one is combinatorial; numbpe audit and numbpe step take it"
-            )
-    tokenizers = {name: load(path, **options) for name, path in names.items()}
+    tokenizers = {name: load_either(path, **options) for name, path in names.items()}
     report = build_report(
         tokenizers,
         texts,

@@ -66,15 +66,11 @@ def run(arguments: argparse.Namespace) -> CommandReport:
 
 def load_model(path: str, arguments: argparse.Namespace) -> "Model":
     """Return a tokenizer of either kind as a page holds it."""
-    from numbpe.loading import load
-    from numbpe.see.kinds import read_combinatorial
-    from numbpe.see.stepping import describe_combinatorial, describe_standard
+    from numbpe.see.kinds import load_either
+    from numbpe.see.subjects import as_subject
 
-    name = Path(path).name
-    vocabulary = read_combinatorial(path)
-    if vocabulary is None:
-        return describe_standard(load(path, **collect_load_options(arguments)), name)
-    return describe_combinatorial(vocabulary, name)
+    tokenizer = load_either(path, **collect_load_options(arguments))
+    return as_subject(tokenizer, Path(path).name).describe()
 
 
 def _read_paragraph(path: str) -> list[str]:

@@ -10,6 +10,8 @@ import pytest
 
 import numbpe
 from numbpe import cli
+from numbpe.combinatorial.definition import CombinatorialVocabulary
+from numbpe.combinatorial.tokenizer import CombinatorialTokenizer
 from numbpe.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -32,6 +34,20 @@ def tokenizer_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tokenizer(tokenizer_path: Path) -> Tokenizer:
     """The tokenizer of :func:`tokenizer_path`."""
     return numbpe.load(tokenizer_path)
+
+
+@pytest.fixture(scope="session")
+def tables() -> CombinatorialTokenizer:
+    """Small tables of Combinatorial BPE, made by hand."""
+    merges = (("t", "h"), ("th", "e"), ("e", "n"), ("en", "d"), ("i", "t"), ("i", "s"))
+    vocabulary = CombinatorialVocabulary(
+        prefixes=("", " ", "\n", "<"),
+        suffixes=("", ",", "."),
+        alphabet=tuple("abcdefghijklmnopqrstuvwxyz 1234"),
+        merges=merges,
+        special_tokens=("<|endoftext|>",),
+    )
+    return CombinatorialTokenizer(vocabulary)
 
 
 @pytest.fixture

@@ -66,6 +66,15 @@ const wait = () => {
 };
 type();
 """
+KEYS = {
+    "Home": "\ue011",
+    "End": "\ue010",
+    "ArrowLeft": "\ue012",
+    "ArrowRight": "\ue014",
+    "PageDown": "\ue00f",
+}
+"""The code points by which WebDriver sends the keys that buttons name."""
+
 CHOOSE = """
 const select = document.getElementById(`panel-${arguments[0]}-table`);
 select.value = arguments[1];
@@ -291,6 +300,42 @@ def test_fields__have_names(tokenizer: Tokenizer, open_page: "OpenPage") -> None
     fields = chrome.find_elements(By.CSS_SELECTOR, "input, select, textarea, button, section, ol")
     assert len(fields) > 20
     assert [field.get_attribute("outerHTML") for field in fields if not field.accessible_name] == []
+
+
+def test_focus__goes_down_the_page(tokenizer: Tokenizer, open_page: "OpenPage") -> None:
+    """Truth: the order in which things are seen, by hand; keys that buttons name do what these do."""
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    models = [
+        describe_standard(tokenizer, "austen"),
+        describe_combinatorial(make_tables(), "tables"),
+    ]
+    chrome = open_models(open_page, models, "the end")
+    chrome.find_element(By.ID, "text").click()
+    parts = ("table", "first", "back", "next", "piece", "last", "play", "slider", "ids")
+    expected = ["crlf", *(f"panel-{panel}-{part}" for panel in (1, 2) for part in parts)]
+    reached = []
+    for _ in expected:
+        chrome.switch_to.active_element.send_keys(Keys.TAB)
+        reached.append(chrome.switch_to.active_element.get_attribute("id"))
+    assert reached == expected
+    for panel in (1, 2):
+        status = chrome.find_element(By.ID, f"panel-{panel}-status")
+        assert status.aria_role == "status"
+        told = {}
+        for part in ("first", "back", "next", "piece", "last"):
+            button = chrome.find_element(By.ID, f"panel-{panel}-{part}")
+            key = KEYS[button.get_attribute("aria-keyshortcuts")]
+            button.send_keys(Keys.HOME, Keys.ARROW_RIGHT)
+            button.click()
+            told[part] = status.text
+            button.send_keys(Keys.HOME, Keys.ARROW_RIGHT)
+            button.send_keys(key)
+            assert status.text == told[part]
+        # From the second step the first one is both the first and the one before.
+        assert told["first"] == told["back"]
+        assert len(set(told.values())) == 4
 
 
 @pytest.mark.parametrize("keeps_policy", [True, False])

@@ -3,35 +3,28 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from numbpe.errors import ArgumentError
-from numbpe.see.reachability import UnreachableRows, find_unreachable
+from numbpe.see.reachability import UnreachableRows
 from numbpe.see.spellings import Family, SpellingAudit, audit_spellings
+from numbpe.see.subjects import Subject
 from numbpe.see.usage import TokenUsage
 from numbpe.token_display import show_token
-from numbpe.tokenizer import Tokenizer
-
-BYTE_ROWS: Final = {byte: bytes([byte]) for byte in range(256)}
-"""The rows of single bytes that come first in a table of cores."""
 
 RARE: Final = 10
 """A spelling that a text has less often than this is called rare."""
-
-
-if TYPE_CHECKING:
-    from numbpe.combinatorial.definition import CombinatorialVocabulary
 
 
 @dataclass(frozen=True)
 class VocabularyAudit:
     """What an audit found; made by :func:`audit`.
 
-    contents: the bytes that each row stands for, by id.
+    contents: the bytes that each row stands for, by id; a core is one's number in combinatorial tables.
     n_rows: all rows, special tokens and parts of characters included.
-    n_ordinary: the ids of rows that text is merged to.
+    ordinary_ids: the rows that text is merged to.
     usage: how often a text uses the rows, None without one.
     width: numbers in one row of an embedding.
     """
@@ -140,70 +133,29 @@ def check_width(width: int) -> None:
 
 
 def audit(
-    tokenizer: Tokenizer, *, width: int = 4096, usage: TokenUsage | None = None
+    subject: Subject, *, width: int = 4096, usage: TokenUsage | None = None
 ) -> VocabularyAudit:
     """Return what the rows of a vocabulary are spent on.
+
+    Space and case are in tables of their own in a combinatorial vocabulary, so that hardly one of
+    its cores should spell a word again.
 
     width: how many numbers a row of the embedding has.
     usage: what :func:`~numbpe.see.usage.count_tokens` found in a text, for the figures about use.
 
     Raises ArgumentError for a width below 1.
 
-    Example: ``audit(numbpe.load("llama3/tokenizer.json")).spellings.rows_saved`` is 31,285.
+    Example: with ``subject = as_subject(numbpe.load("llama3/tokenizer.json"))``,
+    ``audit(subject).spellings.rows_saved`` is 31,285.
     """
     check_width(width)
-    definition = tokenizer.definition
-    left_out = {token.id for token in definition.added_tokens} | tokenizer._decoder.byte_token_ids
-    if definition.rules.unk_id is not None:
-        left_out |= {definition.rules.unk_id}
-    contents = tokenizer.vocab
-    ordinary = {i: content for i, content in contents.items() if i not in left_out}
+    contents, ordinary = subject.contents, subject.ordinary_numbers
     return VocabularyAudit(
         contents=contents,
-        n_rows=len(contents),
-        ordinary_ids=tuple(ordinary),
-        spellings=audit_spellings(ordinary),
-        unreachable=find_unreachable(tokenizer),
-        width=width,
-        usage=usage,
-    )
-
-
-def audit_tables(
-    vocabulary: "CombinatorialVocabulary", *, width: int = 4096, text: str | None = None
-) -> VocabularyAudit:
-    """Return what the rows of combinatorial tables are spent on; ids are those of cores.
-
-    Space and case are in tables of their own there, so that hardly a core should spell a word again.
-
-    text: for the figures about use.
-
-    Raises ArgumentError for a width below 1.
-    """
-    from numbpe.combinatorial.reference import ReferenceTokenizer, make_ranks, split_core
-
-    check_width(width)
-    first, stop = len(BYTE_ROWS), vocabulary.first_special_id
-    contents = {i: vocabulary.core_strings[i].encode() for i in range(first, stop)}
-    ranks = make_ranks(vocabulary.merges)
-    unmade = tuple(
-        i
-        for i, content in contents.items()
-        if vocabulary.core_ids[content.decode()] != i
-        or len(split_core(content.decode(), ranks)) > 1
-    )
-    usage = None
-    if text is not None:
-        rows = ReferenceTokenizer(vocabulary).encode(text)
-        cores = np.fromiter((core for _, _, core, _ in rows), dtype=np.int64, count=len(rows))
-        counts = np.bincount(cores, minlength=vocabulary.n_cores)
-        usage = TokenUsage(counts, len(text.encode()), len(text))
-    return VocabularyAudit(
-        contents=BYTE_ROWS | contents,
-        n_rows=vocabulary.vocab_size,
-        ordinary_ids=tuple(contents),
-        spellings=audit_spellings(contents),
-        unreachable=UnreachableRows(unmade, ()),
+        n_rows=subject.n_rows,
+        ordinary_ids=ordinary,
+        spellings=audit_spellings({i: contents[i] for i in ordinary}),
+        unreachable=subject.find_unreachable(),
         width=width,
         usage=usage,
     )

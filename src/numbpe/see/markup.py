@@ -11,6 +11,8 @@ from numbpe.token_display import show_token
 _NUMBER: Final = re.compile(r"[\d,.]+( ?%| bytes| [kMGT]B)?|")
 _N_COLORS: Final = 4
 _LONGEST_SHOWN: Final = 80
+_LONGEST_UNBROKEN: Final = 24
+"""Cells of up to so many characters are not broken into lines, but scroll where the page is narrow."""
 
 
 def make_table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
@@ -21,11 +23,11 @@ def make_table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str 
     ]
 
     def fill(tag: str, cells: Sequence[str]) -> str:
-        classes = [' class="number"' if number else "" for number in is_number]
-        return "".join(
-            f"<{tag}{kind}>{escape(cell)}</{tag}>"
-            for kind, cell in zip(classes, cells, strict=True)
-        )
+        filled = []
+        for number, cell in zip(is_number, cells, strict=True):
+            kind = "number" if number else "short" if len(cell) <= _LONGEST_UNBROKEN else "long"
+            filled.append(f'<{tag} class="{kind}">{escape(cell)}</{tag}>')
+        return "".join(filled)
 
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     body = "".join(f"<tr>{fill('td', row)}</tr>" for row in listed)
@@ -47,25 +49,27 @@ def word_token(figures: TokenizerFigures, token_id: int) -> str:
 
 
 def word_row(figures: TokenizerFigures, token_id: int) -> str:
-    """Return a token made visible, with its length and its id; it is not escaped yet."""
+    """Return a token made visible, with its length and its number; it is not escaped yet."""
     n_bytes = len(figures.audit.contents[token_id])
-    return f"{word_token(figures, token_id)} ({n_bytes:,} bytes, id {token_id})"
+    return f"{word_token(figures, token_id)} ({n_bytes:,} bytes, {figures.subject.row_name} {token_id})"
 
 
 def color_tokens(figures: TokenizerFigures, text: str) -> str:
-    """Return the tokens of a text in colours, with their ids where the pointer rests."""
-    ids = figures.tokenizer.encode(text).tolist()
+    """Return the tokens of a text in colours, with what they are called where the pointer rests."""
+    tokens = figures.subject.list_tokens(text)
     spans = []
-    for place, token_id in enumerate(ids):
-        shown = show_token(figures.audit.contents[token_id])
+    for place, token in enumerate(tokens):
+        shown = show_token(token.content)
         # A line end is shown, and ends the line.
         ended = escape(shown).replace("\u23ce", "\u23ce\n")
-        spans.append(
-            f'<span class="color-{place % _N_COLORS}" title="{escape(f"id {token_id}: {shown}")}">'
-            f"{ended}</span>"
-        )
-    n_tokens = f"{len(ids):,} tokens"
+        title = escape(f"{figures.subject.token_name} {token.label}: {shown}")
+        spans.append(f'<span class="color-{place % _N_COLORS}" title="{title}">{ended}</span>')
+    n_tokens = f"{len(tokens):,} tokens"
+    # Not everybody has a pointer to rest on a token.
+    labels = f"{figures.subject.token_name.capitalize()}s of {figures.name}"
     return (
         f'<p><strong>{escape(figures.name)}</strong> <span class="soft">{n_tokens}</span></p>'
         f'<div class="sample">{"".join(spans)}</div>'
+        f"<details><summary>{escape(labels)}</summary>"
+        f'<p class="labels">{", ".join(token.label for token in tokens)}</p></details>'
     )

@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe.arrays import copy_text
+from numbpe.combinatorial.definition import N_BYTES
+from numbpe.combinatorial.reference import make_ranks, split_core
+from numbpe.combinatorial.tokenizer import CombinatorialTokenizer
 from numbpe.encoder_model import build_encoder_model, find_unmade, list_ordinary_ids
 from numbpe.tokenizer import Tokenizer
 
@@ -15,7 +18,7 @@ class UnreachableRows:
     """Ids, ascending, of ordinary rows that no text becomes.
 
     by_merging: the bytes of the row merge to something else.
-    by_pattern: they merge to the row, but the pattern cuts them apart before.
+    by_pattern: they merge to the row, but are cut apart before, or their capitals are taken away.
     """
 
     by_merging: tuple[int, ...]
@@ -44,6 +47,22 @@ def find_unreachable(tokenizer: Tokenizer) -> UnreachableRows:
     is_given[is_text] = _encode_alone(tokenizer, ids[is_text])
     by_merging, by_pattern = ids[~is_given & is_unmade], ids[~is_given & ~is_unmade]
     return UnreachableRows(tuple(by_merging.tolist()), tuple(by_pattern.tolist()))
+
+
+def find_unreachable_cores(tokenizer: CombinatorialTokenizer) -> UnreachableRows:
+    """Return the cores that encoding never gives under any variation; single bytes are left out."""
+    vocabulary = tokenizer.vocabulary
+    is_legal = tokenizer.legal_variations[: vocabulary.first_special_id]
+    ranks = make_ranks(vocabulary.merges)
+    by_merging: list[int] = []
+    by_pattern: list[int] = []
+    for core in np.flatnonzero(~is_legal.any(axis=1)).tolist():
+        if core < N_BYTES:
+            continue
+        content = vocabulary.core_strings[core]
+        is_made = vocabulary.core_ids[content] == core and len(split_core(content, ranks)) == 1
+        (by_pattern if is_made else by_merging).append(core)
+    return UnreachableRows(tuple(by_merging), tuple(by_pattern))
 
 
 def _is_text(content: bytes) -> bool:

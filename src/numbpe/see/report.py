@@ -11,11 +11,11 @@ from numbpe.see.charts import check_charts, draw_bars, draw_lines
 from numbpe.see.markup import color_tokens, make_table, word_row, word_share, word_token
 from numbpe.see.pages import escape, fill_page, load_script
 from numbpe.see.report_figures import LONGEST_SHOWN, TokenizerFigures, collect_figures
-from numbpe.see.stepping import MAX_PAGE_NBYTES, build_stepper, describe_standard, pack_models
+from numbpe.see.stepping import MAX_PAGE_NBYTES, build_stepper, pack_models
+from numbpe.see.subjects import AnyTokenizer, Subject, as_subject
 from numbpe.see.texts import NamedText
 from numbpe.see.token_kinds import MIXED, OTHER, PART
 from numbpe.sizes import format_nbytes
-from numbpe.tokenizer import Tokenizer
 
 MAX_TEXT_NBYTES: Final = 50_000_000
 """Texts that together have more are sampled."""
@@ -38,7 +38,7 @@ class ReportPage:
 
 
 def build_report(
-    tokenizers: Mapping[str, Tokenizer],
+    tokenizers: Mapping[str, AnyTokenizer],
     texts: Sequence[NamedText],
     *,
     width: int = 4096,
@@ -57,8 +57,9 @@ def build_report(
     check_charts()
     if not tokenizers or not texts:
         raise ArgumentError("a report needs one tokenizer and one text at least")
-    figures = [collect_figures(name, one, texts, width) for name, one in tokenizers.items()]
-    stepper, models, remarks = _make_stepper(tokenizers, texts, limit)
+    subjects = [as_subject(one, name) for name, one in tokenizers.items()]
+    figures = [collect_figures(subject, texts, width) for subject in subjects]
+    stepper, models, remarks = _make_stepper(subjects, texts, limit)
     parts = {
         "Texts": _tell_texts(texts, max_text_nbytes),
         "Tokenizers": _tell_tokenizers(figures),
@@ -125,16 +126,27 @@ def _tell_tokenizers(figures: Sequence[TokenizerFigures]) -> str:
     rows = [
         (
             one.name,
-            f"{one.tokenizer.vocab_size:,}",
-            f"{one.tokenizer.vocabulary.n_merges:,}",
-            f"{len(one.tokenizer.special_tokens):,}",
-            one.tokenizer.vocabulary.pattern_name
-            or " then ".join(one.tokenizer.vocabulary.pattern_sources)
-            or "none",
+            f"{one.subject.n_rows:,}",
+            f"{one.subject.n_merges:,}",
+            f"{one.subject.n_special_tokens:,}",
+            one.subject.makeup,
         )
         for one in figures
     ]
-    return make_table(("tokenizer", "rows", "merges", "special tokens", "pattern"), rows)
+    head = ("tokenizer", "rows", "merges", "special tokens", "pattern, or tables")
+    return make_table(head, rows) + _note_cores(figures)
+
+
+def _note_cores(figures: Sequence[TokenizerFigures]) -> str:
+    """Return what is counted of tokenizers whose tokens are rows of four indices, if there are any."""
+    names = [one.name for one in figures if one.subject.row_name == "core"]
+    if not names:
+        return ""
+    return (
+        f"<p>A token of {escape(' and of '.join(names))} is a row of four indices: variation, prefix, "
+        "core, suffix. Where rows of a vocabulary are listed, counted or used below, cores are meant; "
+        "rows of the other three tables count only in the number of all rows above.</p>"
+    )
 
 
 def _tell_ratios(figures: Sequence[TokenizerFigures], texts: Sequence[NamedText]) -> str:
@@ -179,7 +191,8 @@ def _tell_kinds(figures: Sequence[TokenizerFigures]) -> str:
         "per cent of the rows",
     )
     rows = [(kind, *(f"{one.kinds[kind]:,}" for one in figures)) for kind in kinds]
-    return chart + make_table(("rows of", *(one.name for one in figures)), rows)
+    note = "<p>Special tokens and rows for the bytes of unknown characters are left out.</p>"
+    return note + chart + make_table(("rows of", *(one.name for one in figures)), rows)
 
 
 def _tell_lengths(figures: Sequence[TokenizerFigures]) -> str:
@@ -221,7 +234,7 @@ def _tell_use(figures: Sequence[TokenizerFigures]) -> str:
             (
                 one.name,
                 f"{n_used:,}",
-                word_share(n_used, one.audit.n_rows),
+                word_share(n_used, len(one.audit.contents)),
                 f"{len(one.audit.never_used):,}",
                 word_share(len(one.audit.never_used), n_rows),
                 f"{len(unreachable.by_merging) + len(unreachable.by_pattern):,}",
@@ -291,7 +304,11 @@ def _tell_spellings(figures: Sequence[TokenizerFigures]) -> str:
             )
             for family in one.audit.most_used[:8]
         ]
-        parts.append(make_table(("word", "rows", "spellings, and times used"), families, one.name))
+        if families:
+            columns = ("word", "rows", "spellings, and times used")
+            parts.append(make_table(columns, families, one.name))
+        else:
+            parts.append(f"<p><strong>{escape(one.name)}</strong>: no word has several rows.</p>")
     return "".join(parts)
 
 
@@ -330,7 +347,7 @@ def _tell_probes(figures: Sequence[TokenizerFigures]) -> str:
 
 
 def _tell_examples(figures: Sequence[TokenizerFigures], texts: Sequence[NamedText]) -> str:
-    parts = ["<p>Point at a token to see its id.</p>"]
+    parts = ['<p class="no-print">Point at a token to see its id, or its row of four indices.</p>']
     for text in texts:
         parts.append(f"<h3>{escape(text.name)}</h3>")
         parts += [color_tokens(one, text.text[:_EXAMPLE_LENGTH]) for one in figures]
@@ -338,15 +355,15 @@ def _tell_examples(figures: Sequence[TokenizerFigures], texts: Sequence[NamedTex
 
 
 def _make_stepper(
-    tokenizers: Mapping[str, Tokenizer], texts: Sequence[NamedText], limit: int
+    subjects: Sequence[Subject], texts: Sequence[NamedText], limit: int
 ) -> tuple[str, str, list[str]]:
     """Return the stepper's part of the page, its models, and what is left out and why."""
     models, remarks = [], []
-    for name, tokenizer in tokenizers.items():
+    for subject in subjects:
         try:
-            models.append(describe_standard(tokenizer, name))
+            models.append(subject.describe())
         except ArgumentError as error:
-            remarks.append(f"the stepper leaves {name} out: {error}")
+            remarks.append(f"the stepper leaves {subject.name} out: {error}")
     packed = ""
     try:
         packed = pack_models(models, limit)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe.see.audit import VocabularyAudit, audit
+from numbpe.see.subjects import Subject
 from numbpe.see.texts import NamedText
 from numbpe.see.token_kinds import DIGITS, PART, WHITE_SPACE, count_token_kinds, find_token_kind
 from numbpe.see.usage import TokenUsage, add_usages, count_text
-from numbpe.tokenizer import Tokenizer
 
 LONGEST_SHOWN = 24
 """Rows of this many bytes or more stand together in histograms."""
@@ -51,10 +51,14 @@ class TextFigures:
 class TokenizerFigures:
     """What a report says of one tokenizer; made by :func:`collect_figures`."""
 
-    name: str
-    tokenizer: Tokenizer
+    subject: Subject
     texts: tuple[TextFigures, ...]
     audit: VocabularyAudit
+
+    @property
+    def name(self) -> str:
+        """What the page calls the tokenizer."""
+        return self.subject.name
 
     @cached_property
     def usage(self) -> TokenUsage:
@@ -110,19 +114,13 @@ class TokenizerFigures:
         return len(lengths), max(lengths, default=0)
 
 
-def collect_figures(
-    name: str, tokenizer: Tokenizer, texts: Sequence[NamedText], width: int
-) -> TokenizerFigures:
+def collect_figures(subject: Subject, texts: Sequence[NamedText], width: int) -> TokenizerFigures:
     """Encode the texts with a tokenizer, and return what a report says of it."""
-    contents = tokenizer.vocab
-    falls_back = np.zeros(tokenizer.vocabulary.n_ids, dtype=np.bool_)
-    falls_back[[i for i, content in contents.items() if find_token_kind(content) == PART]] = True
-    falls_back[list(tokenizer._decoder.byte_token_ids)] = True
+    parts = {i for i, content in subject.contents.items() if find_token_kind(content) == PART}
+    falls_back = np.array(sorted(parts | subject.byte_numbers), dtype=np.int64)
     figures = []
     for text in texts:
-        usage = count_text(tokenizer, text.text)
+        usage = count_text(subject, text.text)
         figures.append(TextFigures(text, usage, int(usage.counts[falls_back].sum())))
     usage = add_usages([one.usage for one in figures])
-    return TokenizerFigures(
-        name, tokenizer, tuple(figures), audit(tokenizer, width=width, usage=usage)
-    )
+    return TokenizerFigures(subject, tuple(figures), audit(subject, width=width, usage=usage))

@@ -1,6 +1,6 @@
 """How often a text uses each row of a vocabulary."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from numbpe.arrays import Counts
 from numbpe.corpus import ErrorPolicy
+from numbpe.see.subjects import Subject
 from numbpe.see.texts import iterate_blocks
-from numbpe.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
 class TokenUsage:
     """What encoding some texts gave.
 
-    counts: (n_ids,) int64, how often each id came.
+    counts: (n,) int64, how often each row came, by its number.
     n_bytes, n_characters: of the texts.
     """
 
@@ -31,37 +31,35 @@ class TokenUsage:
 
 
 def count_tokens(
-    tokenizer: Tokenizer, paths: Iterable[str | Path], errors: ErrorPolicy = "strict"
+    subject: Subject, paths: Iterable[str | Path], errors: ErrorPolicy = "strict"
 ) -> TokenUsage:
     """Return how often each row comes when files are encoded, each a text of its own.
 
     Text that spells a special token becomes it. Memory is bounded, whatever the size of the files;
     what is raised is that of :func:`~numbpe.see.texts.iterate_blocks`.
     """
-    n_ids = tokenizer.vocabulary.n_ids
-    counts = np.zeros(n_ids, dtype=np.int64)
+    return add_usages([_count(subject, iterate_blocks(path, errors)) for path in paths])
+
+
+def count_text(subject: Subject, text: str) -> TokenUsage:
+    """Return how often each row comes when one text is encoded."""
+    return _count(subject, [text])
+
+
+def _count(subject: Subject, blocks: Iterable[str]) -> TokenUsage:
+    counts = np.zeros(max(subject.contents, default=-1) + 1, dtype=np.int64)
     n_bytes = n_characters = 0
 
-    def tally(path: str | Path) -> Iterable[str]:
+    def tally() -> Iterator[str]:
         nonlocal n_bytes, n_characters
-        for block in iterate_blocks(path, errors):
+        for block in blocks:
             n_characters += len(block)
             n_bytes += len(block.encode("utf-8"))
             yield block
 
-    for path in paths:
-        for ids in tokenizer.encode_iterable(tally(path)):
-            counts += np.bincount(ids, minlength=n_ids)
+    for numbers in subject.number_tokens(tally()):
+        counts += np.bincount(numbers, minlength=len(counts))
     return TokenUsage(counts, n_bytes, n_characters)
-
-
-def count_text(tokenizer: Tokenizer, text: str) -> TokenUsage:
-    """Return how often each row comes when one text is encoded."""
-    n_ids = tokenizer.vocabulary.n_ids
-    counts = np.zeros(n_ids, dtype=np.int64)
-    for ids in tokenizer.encode_iterable([text]):
-        counts += np.bincount(ids, minlength=n_ids)
-    return TokenUsage(counts, len(text.encode("utf-8")), len(text))
 
 
 def add_usages(usages: Sequence[TokenUsage]) -> TokenUsage:
