@@ -40,6 +40,8 @@ html_title = f"numbpe {release}"
 html_copy_source = False
 html_show_copyright = False
 myst_heading_anchors = 3
+# The pages are built without PyTorch, which is large, and alike where it is installed.
+autodoc_mock_imports = ["torch"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_default_options = {"members": True}
@@ -139,7 +141,23 @@ def process_docstring(
     lines[:] = list_arguments(lines)
 
 
+def process_signature(
+    _app: Any, what: str, _name: str, documented: Any, _options: Any, signature: str, returned: str
+) -> tuple[str, str]:
+    """Return the arguments of a class, which would be those of what stands for PyTorch's class."""
+    if what == "class" and signature == "(*args: Any, **kwargs: Any)":
+        from sphinx.util.inspect import signature as read_signature
+        from sphinx.util.inspect import stringify_signature
+
+        found = read_signature(documented.__init__, bound_method=True)
+        signature = stringify_signature(
+            found, show_return_annotation=False, unqualified_typehints=True
+        )
+    return signature, returned
+
+
 def setup(app: Any) -> None:
     """Connect to Sphinx, before napoleon reads the docstrings."""
     write_generated()
     app.connect("autodoc-process-docstring", process_docstring, priority=400)
+    app.connect("autodoc-process-signature", process_signature)

@@ -7,6 +7,8 @@ matrices are the tables of the embedding. After the model of Combinatorial BPE
 (github.com/SwayStar123/CombinatorialBPE, ``experiments/lm.py``).
 """
 
+from __future__ import annotations  # documentation is built without PyTorch
+
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -28,7 +30,7 @@ PREFIX_FIRST: Final = (PREFIX, CORE, VARIATION, SUFFIX)
 """The order in which a chain predicts factors: the one that its authors found best."""
 
 Sizes: TypeAlias = Mapping[str, int] | Sequence[int]
-LegalVariations: TypeAlias = NDArray[np.bool_] | Tensor
+LegalVariations: TypeAlias = "NDArray[np.bool_] | Tensor"
 
 
 class FactoredEmbedding(nn.Module):

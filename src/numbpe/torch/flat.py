@@ -1,5 +1,7 @@
 """The head of an ordinary vocabulary: one softmax, tied to the embedding."""
 
+from __future__ import annotations  # documentation is built without PyTorch
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional

@@ -3,6 +3,8 @@
 Pre-norm blocks with rotary positions, RMSNorm, normalized queries and keys, SwiGLU and no biases.
 """
 
+from __future__ import annotations  # documentation is built without PyTorch
+
 import math
 from dataclasses import dataclass
 

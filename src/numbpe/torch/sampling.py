@@ -1,5 +1,7 @@
 """Random choice by scores."""
 
+from __future__ import annotations  # documentation is built without PyTorch
+
 import torch
 from torch import Tensor
 
