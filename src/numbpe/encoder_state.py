@@ -16,13 +16,17 @@ from numbpe_kernels.model import EncoderModel
 from numbpe_kernels.ranks import MergeScratch
 from numbpe_kernels.scanner import Scanner
 from numbpe_kernels.scanning import POSITION, SCAN_SIZE
-from numbpe_kernels.word_cache import BATCH_NBYTES, CACHE_STATE_SIZE, WordCache
+from numbpe_kernels.word_cache import (
+    BATCH_NBYTES,
+    CACHE_STATE_SIZE,
+    WordCache,
+    word_cache_capacity,
+)
 from numbpe_kernels.word_table import (
     ARENA_END,
     LONGEST_BATCH,
     N_WORDS,
     make_word_table,
-    word_table_capacity,
 )
 
 MAX_CACHE_NBYTES: Final = 64 << 20
@@ -143,7 +147,7 @@ class ThreadState:
             return
         cache = self.arrays.cache
         table, ids = cache.table, cache.ids
-        rows_are_full = table.state[N_WORDS] + LONGEST_BATCH > word_table_capacity(table)
+        rows_are_full = table.state[N_WORDS] + LONGEST_BATCH > word_cache_capacity(table)
         arena_is_full = len(table.arena) - table.state[ARENA_END] < BATCH_NBYTES + 64
         grown = table.rows.nbytes if rows_are_full else 0
         grown += table.arena.nbytes if arena_is_full else 0
