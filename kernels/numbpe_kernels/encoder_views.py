@@ -47,6 +47,10 @@ CALL_SIZE = 9
 DESCRIPTOR_SIZE = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE + CALL_SIZE
 """Numbers of a scanner, a model, a state and a call, which stand in this order."""
 
+CALL_N_PARTS = 3
+CALL_N_OFFSETS = 8
+"""Places in the description of a call: how many parts it has, and how many offsets."""
+
 JUNCTIONS_SIZE = 8
 """Numbers of a table of junctions, which has a descriptor of its own."""
 

@@ -14,7 +14,7 @@ from numbpe.encoder_model import (
     look_up_fewer_tokens,
     may_cut_at_junctions,
 )
-from numbpe.encoder_state import SHORT_NBYTES, ThreadState
+from numbpe.encoder_state import SHORT_NBYTES, SHORT_PARTS, ThreadState
 from numbpe.errors import DataError, shorten_value
 from numbpe.junction_table import Junctions, build_junction_table
 from numbpe.patterns import Pattern
@@ -112,21 +112,26 @@ class Encoder:
 
     def _encode(self, text: TextArray, parts: NDArray[np.int64]) -> tuple[TokenIds, Offsets]:
         n_parts = len(parts)
-        n_bytes = int((parts[:, 1] - parts[:, 0]).sum())
-        ids = np.empty(n_bytes + n_parts + kernel.ID_SLACK, dtype=np.uint32)
-        offsets = np.zeros(n_parts + 1, dtype=np.int64)
+        is_short = len(text) <= SHORT_NBYTES and n_parts <= SHORT_PARTS
+        may_refine = self._may_refine and text.max(initial=0) >= 0x80
         state = self._borrow_state()
         try:
-            state.n_encoded_nbytes += n_bytes
+            if is_short:
+                call = state.set_short_parts(text, parts)
+            else:
+                n_ids = int((parts[:, 1] - parts[:, 0]).sum()) + n_parts + kernel.ID_SLACK
+                ids = np.empty(n_ids, dtype=np.uint32)
+                call = EncoderCall(text, parts, ids, np.zeros(n_parts + 1, dtype=np.int64))
+                state.set_call(call)
+            state.n_encoded_nbytes += len(text)
             state.begin()
-            state.set_call(EncoderCall(text, parts, ids, offsets))
-            may_refine = self._may_refine and text.max(initial=0) >= 0x80
             self._run(state, text, parts, may_refine)
+            # What is not used must not stay allocated: most texts have far fewer ids than bytes.
+            offsets = call.offsets_out.copy() if is_short else call.offsets_out
+            return call.ids_out[: int(offsets[-1])].copy(), offsets
         finally:
             state.set_call()
             self._return_state(state)
-        # What is not used must not stay allocated: most texts have far fewer ids than bytes.
-        return ids[: int(offsets[-1])].copy(), offsets
 
     def _run(
         self, state: ThreadState, text: TextArray, parts: NDArray[np.int64], may_refine: bool

@@ -6,10 +6,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe.arrays import allocate_text
+from numbpe.arrays import TextArray, allocate_text
 from numbpe.word_tables import empty_words, grow_arena, grow_array, grow_rows
 from numbpe_kernels import encoder_arrays as kernel
-from numbpe_kernels.encoder_views import CALL_SIZE, EncoderCall
+from numbpe_kernels.encoder_views import (
+    CALL_N_OFFSETS,
+    CALL_N_PARTS,
+    CALL_SIZE,
+    EncoderCall,
+)
 from numbpe_kernels.junctions import REFINE_SIZE
 from numbpe_kernels.lanes import make_lanes
 from numbpe_kernels.model import EncoderModel
@@ -44,6 +49,9 @@ two calls of kernels, some 3 microseconds, are a hundredth of the time."""
 SHORT_NBYTES: Final = 1 << 16
 """Longest text that is encoded in the arrays that a thread keeps."""
 
+SHORT_PARTS: Final = 64
+"""Most parts of such a text, which is cut at special tokens."""
+
 _KEPT_SCRATCH: Final = 1 << 12
 """Length of the longest word for which room is kept between texts."""
 
@@ -67,11 +75,15 @@ class ThreadState:
         self.text = allocate_text(SHORT_NBYTES)
         self.text_view = memoryview(self.text.data)
         self.part = np.array([[0, 0, -1]], dtype=np.int64)
-        self.ids = np.empty(SHORT_NBYTES + 1 + kernel.ID_SLACK, dtype=np.uint32)
-        self.offsets = np.zeros(2, dtype=np.int64)
-        self._short_call = EncoderCall(self.text, self.part, self.ids, self.offsets)
+        self.parts = np.empty((SHORT_PARTS, 3), dtype=np.int64)
+        self.ids = np.empty(SHORT_NBYTES + SHORT_PARTS + kernel.ID_SLACK, dtype=np.uint32)
+        self.offsets = np.zeros(SHORT_PARTS + 1, dtype=np.int64)
+        self._short_call = EncoderCall(self.text, self.part, self.ids, self.offsets[:2])
         self._call = self._short_call
         self._short_numbers = describe_arrays(self._short_call)
+        self._parts_numbers = describe_arrays(
+            EncoderCall(self.text, self.parts, self.ids, self.offsets)
+        )
         self._set_arrays(self._make_arrays(cursors))
         self.arrays.scan[POSITION] = self.arrays.refine[POSITION] = -1
         self.arrays.progress[kernel.POSITION] = -1
@@ -109,6 +121,23 @@ class ThreadState:
         """Take what is encoded next, and where its ids go: None for the arrays of a short text."""
         self._call = call or self._short_call
         self.descriptor[-CALL_SIZE:] = describe_arrays(call) if call else self._short_numbers
+
+    def set_short_parts(self, text: TextArray, parts: NDArray[np.int64]) -> EncoderCall:
+        """Take the parts of a short text into the arrays of the state; return where its ids go.
+
+        text: at most SHORT_NBYTES long; parts: (p, 3) int64, p at most SHORT_PARTS.
+        """
+        n_parts = len(parts)
+        self.text[: len(text)] = text
+        self.parts[:n_parts] = parts
+        # The lengths are all that differs: describing the arrays anew takes as long as short texts do.
+        self._parts_numbers[CALL_N_PARTS] = n_parts
+        self._parts_numbers[CALL_N_OFFSETS] = n_parts + 1
+        self.descriptor[-CALL_SIZE:] = self._parts_numbers
+        self._call = EncoderCall(
+            self.text, self.parts[:n_parts], self.ids, self.offsets[: n_parts + 1]
+        )
+        return self._call
 
     @property
     def model(self) -> EncoderModel:
