@@ -72,9 +72,7 @@ def main() -> int:
         print("error: give --results FILE with --limit or --rows", file=sys.stderr)
         return 2
     try:
-        results = load_results(
-            arguments.results, "combinatorial", describe_machine(), fresh=arguments.fresh
-        )
+        results = open_results(arguments)
         with tempfile.TemporaryDirectory(dir=arguments.work) as work:
             corpora = Corpora(arguments.corpora or [SHARED], Path(work), None)
             measure_all(results, corpora, arguments)
@@ -101,6 +99,19 @@ def make_parser() -> argparse.ArgumentParser:
     add("--work", type=Path, metavar="DIR", help="for temporary files")
     add("--results", type=Path, metavar="FILE", default=RESULTS / "combinatorial.json")
     return parser
+
+
+def open_results(arguments: argparse.Namespace) -> Record:
+    """Return the results so far. Characters per token are the same on every machine; speeds are not."""
+    machine = describe_machine()
+    results = load_results(arguments.results, "combinatorial", None, fresh=arguments.fresh)
+    if results["machine"] is None:
+        results["machine"] = machine
+    if arguments.what != "compression" and results["machine"] != machine:
+        for cell in results["cells"].values():
+            cell["speed"] = {}
+        results["machine"] = machine
+    return results
 
 
 def measure_all(results: Record, corpora: Corpora, arguments: argparse.Namespace) -> None:
@@ -164,9 +175,7 @@ def measure_compression(
             started = time.perf_counter()
             tokenizer = train(texts.training, rows, variant, variants.get(variant))
             seconds = time.perf_counter() - started
-            cell[str(rows)] = {"train_seconds": round(seconds, 2)} | count(
-                tokenizer, texts.held_out
-            )
+            cell[str(rows)] = count(tokenizer, texts.held_out)
             ratio = cell[str(rows)]["characters_per_token"]
             print(f"{name} {rows} {variant}: {ratio:.3f} in {seconds:.1f} s", file=sys.stderr)
             save()

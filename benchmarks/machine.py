@@ -9,14 +9,19 @@ from pathlib import Path
 
 def describe_machine() -> dict[str, object]:
     """Return the figures of this machine that bear on speed, and nothing that names it."""
+    cpu = _read_field("/proc/cpuinfo", "model name") or platform.processor()
+    family, model = (_read_field("/proc/cpuinfo", name) for name in ("cpu family", "model"))
     return {
-        "cpu": _read_field("/proc/cpuinfo", "model name") or platform.processor(),
+        # Names of rented processors do not tell their generations apart.
+        "cpu": f"{cpu} (family {family}, model {model})" if family and model else cpu,
         "cores": os.cpu_count(),
         "memory_nbytes": _read_memory_nbytes(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
     }
 
+
+_MEMORY_STEP = 1 << 26
 
 CODE = (
     *("src", "kernels", "scripts", "benchmarks/engines", "benchmarks/child.py"),
@@ -80,4 +85,5 @@ def _read_field(path: str, name: str) -> str | None:
 
 def _read_memory_nbytes() -> int | None:
     kilobytes = _read_field("/proc/meminfo", "MemTotal")
-    return int(kilobytes.split()[0]) * 1024 if kilobytes else None
+    # What the kernel keeps for itself differs by some pages from start to start.
+    return int(kilobytes.split()[0]) * 1024 // _MEMORY_STEP * _MEMORY_STEP if kilobytes else None

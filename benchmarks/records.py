@@ -17,12 +17,12 @@ class RecordError(Exception):
     """Results that cannot be added to."""
 
 
-def load_results(path: Path, benchmark: str, machine: Record, *, fresh: bool) -> Record:
-    """Return the results so far; RecordError if they are those of another machine."""
+def load_results(path: Path, benchmark: str, machine: Record | None, *, fresh: bool) -> Record:
+    """Return the results so far; RecordError if they are not those of ``machine``, None for any."""
     if fresh or not path.exists():
         return {"benchmark": benchmark, "machine": machine, "cells": {}}
     results: Record = json.loads(path.read_text(encoding="utf-8"))
-    if results["machine"] != machine:
+    if machine is not None and results["machine"] != machine:
         raise RecordError(
             f"cannot add to {path}: it has the figures of another machine or Python; "
             "give another file by --results, or --fresh to drop them"
