@@ -48,6 +48,16 @@ class BadInput:
         self.n_damaged += 1
         self.n_rows += n_rows
 
+    def begin_anew(self) -> "BadInput":
+        """Return a count of nothing, by the same policy: for a part of the same run."""
+        return BadInput(self._policy)
+
+    def add_all(self, other: "BadInput") -> None:
+        """Count what another part of the same run has left out."""
+        self.n_rows += other.n_rows
+        self.n_damaged += other.n_damaged
+        self.first = self.first or other.first
+
     def _add(self, error: DataError) -> None:
         if not self.skips:
             raise error

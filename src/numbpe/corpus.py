@@ -19,7 +19,7 @@ from numbpe.arrays import TextArray, allocate_text
 from numbpe.bad_input import BadInput
 from numbpe.chunks import CUT, END_OF_DOCUMENT, Chunk, OpenChunk
 from numbpe.documents import Batch, Stream, join_items
-from numbpe.errors import ArgumentError, DataError, InvalidTextError, shorten_value
+from numbpe.errors import ArgumentError, InvalidTextError, shorten_value
 from numbpe.literals import build_literals
 from numbpe.sources import ResolvedSource, Source, resolve_source
 from numbpe_kernels.constants import TEXT_PADDING
@@ -153,9 +153,7 @@ class ChunkReader(Iterator[Chunk]):
                 else:
                     yield from self._add_stream(document)
         if self._n_read == 0 and not self._allow_empty:
-            left_out = self.bad.describe()
-            left_out = f"; left out: {left_out}" if left_out else ""
-            raise DataError(f"nothing to read: {self._source.description} holds no text{left_out}")
+            raise self._source.word_empty()
         if self._open.filled or self._open.n_bytes or self._open.parts:
             yield self._open.finish()
 

@@ -12,7 +12,7 @@ from numbpe.columns import ColumnPath
 from numbpe.compressed_files import open_archive, read_blocks
 from numbpe.documents import Batch, BinaryReader, Stream, read_some, split_documents
 from numbpe.errors import DataError
-from numbpe.input_files import InputFile
+from numbpe.input_files import FileRange, InputFile
 from numbpe.json_lines import RowBlock, read_json_lines
 from numbpe.reading_ahead import BlockReader, read_ahead
 from numbpe.source_detection import (
@@ -50,6 +50,9 @@ def open_file_documents(
         yield from open_reader_documents(reader, file.name, "", reading, batch_nbytes)
         return
     with file.open() as reader:
+        if isinstance(file, FileRange):  # how its file begins has told what it holds
+            yield Stream(file.name, reader, is_file=True)
+            return
         yield from open_reader_documents(
             reader, file.name, file.path, reading, batch_nbytes,
             is_remote=file.filesystem is not None,

@@ -76,6 +76,48 @@ class InputFile:
             yield cast(BinaryReader, raw)
 
 
+@dataclass(frozen=True)
+class FileRange(InputFile):
+    """A part of a file of plain text, which is read as a file of its own.
+
+    start, stop: where it begins and ends in the file, in bytes.
+    """
+
+    start: int = 0
+    stop: int = 0
+
+    @property
+    def name(self) -> str:
+        """The part as it is named in messages."""
+        return f"bytes {self.start:,} to {self.stop:,} of {super().name}"
+
+    def measure(self) -> tuple[int, int] | None:
+        """Return the size of the part and the time of the file's last change in ns."""
+        whole = super().measure()
+        return None if whole is None else (self.stop - self.start, whole[1])
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryReader]:
+        """Return the part, open for reading."""
+        with super().open() as reader:
+            cast(Any, reader).seek(self.start)
+            yield _RangeReader(reader, self.stop - self.start)
+
+
+class _RangeReader:
+    """Reads no more than so many bytes."""
+
+    def __init__(self, reader: BinaryReader, n_bytes: int) -> None:
+        self._reader = reader
+        self._n_left = n_bytes
+
+    def readinto(self, buffer: memoryview, /) -> int | None:
+        """Fill the head of ``buffer``; return how many bytes, 0 at the end."""
+        n_read = self._reader.readinto(buffer[: self._n_left])
+        self._n_left -= n_read or 0
+        return n_read
+
+
 @contextmanager
 def naming_errors(name: str) -> Iterator[None]:
     """Say which file a failure of a file system was about."""

@@ -117,6 +117,7 @@ class DocumentTask:
     is_continued: whether the first document began in an earlier task.
     is_cut: whether its first part did, too.
     is_open: whether the last one goes on in the next.
+    starts: (d,) int64: where each document begins, or goes on, in the text of the whole source.
     chunk: what the text belongs to, if it may be recycled when this task is done.
     """
 
@@ -127,6 +128,7 @@ class DocumentTask:
     is_cut: bool
     is_open: bool
     shard: int
+    starts: NDArray[np.int64]
     chunk: Chunk | None = None
 
 
@@ -139,21 +141,32 @@ class EncodedDocuments:
     ends: NDArray[np.int64]
 
 
-class DocumentDealer:
-    """Finds the documents of successive chunks and says in which shard each goes.
+def choose_shards(starts: NDArray[np.int64], n_shards: int, n_text_bytes: int) -> NDArray[np.int64]:
+    """Return the (d,) shards of documents that begin at ``starts`` in the text of a source.
 
-    A document goes by the place of its first byte in the text: the n-th of equal stretches of
-    ``n_text_bytes`` is shard n. So shards hold successive documents and are about equally large.
+    The n-th of equal stretches of ``n_text_bytes`` is shard n. So shards hold successive documents
+    and are about equally large.
     """
+    shards: NDArray[np.int64] = starts * n_shards // max(1, n_text_bytes)
+    return np.minimum(shards, n_shards - 1)
+
+
+class DocumentDealer:
+    """Finds the documents of successive chunks and says in which shard each goes."""
 
     def __init__(self, plan: ReadingPlan, n_shards: int, n_text_bytes: int) -> None:
         self._plan = plan
         self._n_shards = n_shards
-        self._n_text_bytes = max(1, n_text_bytes)
+        self._n_text_bytes = n_text_bytes
         self._literal_lengths = np.array([*map(len, plan.literals), 0, 0], dtype=np.int64)
         self._n_done = 0
         self._last_mark = END_OF_DOCUMENT
         self._last_shard = 0
+
+    @property
+    def n_text_bytes_done(self) -> int:
+        """Bytes of the text so far, repaired, with its special tokens."""
+        return self._n_done
 
     def deal(self, chunk: Chunk) -> Iterator[DocumentTask]:
         """Yield the tasks of the next chunk, one for each shard that it reaches into.
@@ -176,13 +189,13 @@ class DocumentDealer:
         stops = np.flatnonzero(self._are_ends(parts[:, 2])) + 1
         is_open = not len(stops) or int(stops[-1]) < len(parts)
         bounds = np.array([0, *stops.tolist(), *([len(parts)] if is_open else [])], dtype=np.int64)
-        shards = (n_before + parts[bounds[:-1], 0]) * self._n_shards // self._n_text_bytes
-        shards = np.minimum(shards, self._n_shards - 1)
+        starts = n_before + parts[bounds[:-1], 0]
+        shards = choose_shards(starts, self._n_shards, self._n_text_bytes)
         if not self._is_end(mark_before):
             shards[0] = self._last_shard
         np.maximum.accumulate(shards, out=shards)
         self._last_shard = int(shards[-1])
-        yield from self._split(chunk, parts, bounds, shards, mark_before)
+        yield from self._split(chunk, parts, bounds, shards, starts, mark_before)
 
     def _split(
         self,
@@ -190,6 +203,7 @@ class DocumentDealer:
         parts: NDArray[np.int64],
         bounds: NDArray[np.int64],
         shards: NDArray[np.int64],
+        starts: NDArray[np.int64],
         mark_before: int,
     ) -> Iterator[DocumentTask]:
         borders = [0, *(np.flatnonzero(np.diff(shards)) + 1).tolist(), len(shards)]
@@ -203,6 +217,7 @@ class DocumentDealer:
                 is_cut=first == 0 and mark_before == CUT,
                 is_open=not self._is_end(int(parts[end - 1, 2])),
                 shard=int(shards[first]),
+                starts=starts[first:last],
                 chunk=chunk if len(borders) == 2 else None,
             )
 

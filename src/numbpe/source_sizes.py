@@ -26,7 +26,7 @@ def measure_plain_text(files: Sequence[InputFile], reading: FileReading) -> int 
     n_bytes = 0
     for file in files:
         state = None if file.filesystem is not None else file.measure()
-        if state is None or not _find_kind(file, trial).is_plain:
+        if state is None or not find_kind(file, trial).is_plain:
             return None
         n_bytes += state[0]
     return n_bytes
@@ -45,7 +45,7 @@ def estimate_text(files: Sequence[InputFile], reading: FileReading) -> int | Non
         state = file.measure()
         if state is None:
             return None
-        kind = _find_kind(file, trial)
+        kind = find_kind(file, trial)
         if kind.is_plain:
             n_bytes += state[0]
         else:
@@ -74,7 +74,7 @@ def estimate_items(items: Sequence[object]) -> int:
     return n_bytes
 
 
-def _find_kind(file: InputFile, reading: FileReading) -> FileKind:
+def find_kind(file: InputFile, reading: FileReading) -> FileKind:
     """Return what a file holds; plain text if that cannot be told."""
     try:
         with file.open() as reader:

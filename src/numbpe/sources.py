@@ -123,6 +123,7 @@ class ResolvedSource:
     """A source that was checked; exactly one of files, reader, items and table is given.
 
     reading: how it is read; ``reading.bad`` counts what could not be used.
+    table_name: what a table is called in messages, if not by its class.
     """
 
     reading: FileReading
@@ -130,6 +131,7 @@ class ResolvedSource:
     reader: BinaryReader | None = None
     items: Iterable[object] | None = None
     table: Any = None
+    table_name: str = ""
 
     @cached_property
     def n_bytes(self) -> int | None:
@@ -152,8 +154,14 @@ class ResolvedSource:
             names = [file.name for file in self.files]
             return names[0] if len(names) == 1 else f"{len(names)} files, the first {names[0]}"
         if self.table is not None:
-            return f"the {type(self.table).__name__}"
+            return self.table_name or f"the {type(self.table).__name__}"
         return "the open file" if self.reader is not None else "the iterable"
+
+    def word_empty(self) -> DataError:
+        """Return the error for a source that was read and held nothing."""
+        left_out = self.reading.bad.describe()
+        left_out = f"; left out: {left_out}" if left_out else ""
+        return DataError(f"nothing to read: {self.description} holds no text{left_out}")
 
     def describe_files(self) -> list[list[object]] | None:
         """Return path, size and time of change of each file; None if not all of it is in files."""
