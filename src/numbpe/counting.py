@@ -12,6 +12,8 @@ from numbpe.bad_input import BadInput, warn_of_skipped
 from numbpe.checkpoints import Checkpoint, FileGroups, use_checkpoint
 from numbpe.chunks import Chunk
 from numbpe.corpus import CHUNK_NBYTES, ChunkReader, ErrorPolicy
+from numbpe.engines.choice import SourceOptions, split_options
+from numbpe.engines.protocol import Engine
 from numbpe.errors import DataError
 from numbpe.files import FilePath
 from numbpe.garbage import paused_collection
@@ -20,7 +22,7 @@ from numbpe.parallel import call_interruptibly, consume_in_threads, resolve_thre
 from numbpe.patterns import Pattern, compile_pattern
 from numbpe.progress import NO_PROGRESS, Progress, ReadingBar
 from numbpe.run_descriptions import describe_files
-from numbpe.sources import ReadingOptions, ResolvedSource, Source, describe_source, resolve_source
+from numbpe.sources import ResolvedSource, Source, describe_source, resolve_source
 from numbpe.special_tokens import check_special_tokens, encode_special_token
 from numbpe.spilling import SpilledRuns, Words, export_words
 from numbpe.word_counter import FIRST_ARENA_NBYTES, FIRST_SLOTS, ROW_NBYTES, WordCounter
@@ -56,7 +58,7 @@ def count_words(
     cuts_lines: bool = False,
     checkpoint: FilePath | Checkpoint | None = None,
     resume: bool = False,
-    **reading: Unpack[ReadingOptions],
+    **options: Unpack[SourceOptions],
 ) -> WordCounts:
     """Return how often each word occurs in ``source``.
 
@@ -64,9 +66,11 @@ def count_words(
         a field, each of them a document; see :data:`numbpe.sources.Source`
     pattern : what cuts documents into pieces; see :func:`numbpe.patterns.compile_pattern`
     special_tokens : literal text at which documents end; it is counted nowhere
-    threads : how many count at once; every core by default
+    threads : how many count at once; every core by default. Of an engine: how many each task uses,
+        one by default
     memory : bytes, or text such as "4GiB", that the whole process may take; counts that would pass
-        it go to sorted runs in a temporary folder. By default three quarters of what is free.
+        it go to sorted runs in a temporary folder. By default three quarters of what is free. Of an
+        engine, each worker may take as much
     errors : what becomes of bytes that are not UTF-8, as in ``bytes.decode``
     progress : whether to show a bar, where stderr is a terminal
     cuts_lines : whether each line of a file is a document, as the recipe "hf" has it
@@ -74,8 +78,10 @@ def count_words(
         all is done. It is for this run alone
     resume : whether to go on from what an earlier run, which was killed, has left there; its options
         and the files must be the same
-    reading : format, column, on_bad and filesystem; see :class:`numbpe.sources.ReadingOptions`. What
-        ``on_bad="skip"`` leaves out is told by a warning of the class SkippedWarning.
+    options : format, column, on_bad and filesystem, about reading, see
+        :class:`numbpe.sources.ReadingOptions`; engine and address, about other machines, see
+        :class:`numbpe.engines.choice.SourceOptions`. What ``on_bad="skip"`` leaves out is told by a
+        warning of the class SkippedWarning.
 
     The result depends on the text, the pattern and the special tokens alone. Raises DataError for
     text that cannot be read, BudgetError where the words do not fit into the budget.
@@ -87,8 +93,8 @@ def count_words(
     compiled = compile_pattern(pattern, unicode_version)
     names = check_special_tokens(special_tokens)
     bars = progress if isinstance(progress, Progress) else Progress(enabled=progress)
-    n_threads, budget = resolve_threads(threads), open_budget(memory)
-    run = CountingRun(compiled, names, n_threads, budget, cuts_lines=cuts_lines)
+    engine, reading = split_options(options)
+    run = make_run(compiled, names, threads, memory, engine, cuts_lines=cuts_lines)
     described = describe_source(source, reading)
     with use_checkpoint(checkpoint, resume=resume) as kept:
         counts = run.count(
@@ -96,6 +102,27 @@ def count_words(
         )
     warn_of_skipped(run.bad)
     return counts
+
+
+def make_run(
+    pattern: Pattern,
+    special_tokens: tuple[str, ...],
+    threads: int | None,
+    memory: int | str | None,
+    engine: Engine | None,
+    *,
+    cuts_lines: bool,
+) -> "CountingRun":
+    """Return a run in this process, or by the workers of an engine."""
+    if engine is None:
+        budget = open_budget(memory)
+        n_threads = resolve_threads(threads)
+        return CountingRun(pattern, special_tokens, n_threads, budget, cuts_lines=cuts_lines)
+    from numbpe.engines.counting import EngineCountingRun
+
+    return EngineCountingRun(
+        engine, pattern, special_tokens, threads, memory, cuts_lines=cuts_lines
+    )
 
 
 class CountingRun:
@@ -121,21 +148,23 @@ class CountingRun:
 
     def count(
         self,
-        source: Source,
+        source: Source | ResolvedSource,
         *,
         errors: ErrorPolicy = "replace",
         progress: Progress = NO_PROGRESS,
         chunk_nbytes: int = CHUNK_NBYTES,
         checkpoint: Checkpoint | None = None,
+        allow_empty: bool = False,
     ) -> WordCounts:
         """Read ``source`` and return its counts.
 
         checkpoint : where to keep what is done, and what to go on from; see numbpe.checkpoints
+        allow_empty : whether a source without a single byte is no error
         """
         if checkpoint is not None:
             return self._count_in_groups(source, checkpoint, errors, progress, chunk_nbytes)
         with (
-            self._open_reader(source, errors, chunk_nbytes) as reader,
+            self._open_reader(source, errors, chunk_nbytes, allow_empty=allow_empty) as reader,
             SpilledRuns() as runs,
             progress.reading(reader.source_nbytes) as bar,
         ):
@@ -146,7 +175,7 @@ class CountingRun:
 
     def _count_in_groups(
         self,
-        source: Source,
+        source: Source | ResolvedSource,
         checkpoint: Checkpoint,
         errors: ErrorPolicy,
         progress: Progress,

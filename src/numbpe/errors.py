@@ -30,6 +30,10 @@ class FolderInUseError(NumbpeError):
     """Another run is writing to the folder."""
 
 
+class EngineError(NumbpeError, RuntimeError):
+    """A cluster does not answer, or one of its workers cannot do its part."""
+
+
 class BudgetError(NumbpeError, MemoryError):
     """The work does not fit into the memory that it was given."""
 

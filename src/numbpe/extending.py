@@ -11,18 +11,17 @@ import numpy as np
 from numbpe.bad_input import warn_of_skipped
 from numbpe.checkpoints import Checkpoint, use_checkpoint
 from numbpe.corpus import CHUNK_NBYTES, ErrorPolicy
-from numbpe.counting import CountingRun
+from numbpe.counting import make_run
 from numbpe.definition import TokenizerDefinition
+from numbpe.engines.choice import SourceOptions, split_options
 from numbpe.errors import ArgumentError
 from numbpe.files import FilePath
 from numbpe.garbage import paused_collection
 from numbpe.growing import GrowingVocabulary, GrowthLimits, grow
 from numbpe.memory_budget import open_budget
-from numbpe.parallel import resolve_threads
 from numbpe.patterns import Pattern
 from numbpe.progress import Progress
 from numbpe.recipes import Recipe, get_recipe
-from numbpe.sources import ReadingOptions
 from numbpe.tokenizer import Tokenizer
 from numbpe.training import (
     StoppedEarlyWarning,
@@ -57,7 +56,7 @@ def extend(
     progress: bool | Progress = True,
     checkpoint: FilePath | None = None,
     resume: bool = False,
-    **reading: Unpack[ReadingOptions],
+    **options: Unpack[SourceOptions],
 ) -> TokenizerDefinition:
     """Return what extend_with_report does, with a warning where the text gives fewer tokens."""
     extended, report = extend_with_report(
@@ -73,7 +72,7 @@ def extend(
         progress=progress,
         checkpoint=checkpoint,
         resume=resume,
-        **reading,
+        **options,
     )
     warn_of_skipped(report.skipped, stacklevel=4)
     if report.stopped_early:
@@ -98,7 +97,7 @@ def extend_with_report(
     on_counted: Callable[[WordCounts], None] | None = None,
     checkpoint: FilePath | Checkpoint | None = None,
     resume: bool = False,
-    **reading: Unpack[ReadingOptions],
+    **options: Unpack[SourceOptions],
 ) -> tuple[Tokenizer, TrainingReport]:
     """Return a tokenizer of ``vocab_size`` tokens that goes on where this one ends, and a report.
 
@@ -111,7 +110,7 @@ def extend_with_report(
     vocab_size : tokens in all, those of the tokenizer included
     recipe : the rules for ties and for what is counted; by default those that the tokenizer was
         trained by, where that is known, and else "cs336"
-    min_frequency, max_token_bytes, threads, memory, errors, progress, checkpoint, resume, reading : as for
+    min_frequency, max_token_bytes, threads, memory, errors, progress, checkpoint, resume, options : as for
         :func:`numbpe.train`
 
     Raises ArgumentError for a tokenizer whose tokens are not made of bytes or that changes text
@@ -123,7 +122,7 @@ def extend_with_report(
     vocabulary = definition.vocabulary
     made_of = "the tokens that it has"
     check_sizes(vocab_size, len(vocabulary), made_of, min_frequency, max_token_bytes)
-    n_threads = resolve_threads(threads)
+    engine, reading = split_options(options)
     budget = open_budget(memory)
     bars = progress if isinstance(progress, Progress) else Progress(enabled=progress)
     pattern = tokenizer.pattern
@@ -134,12 +133,12 @@ def extend_with_report(
     n_ids = vocabulary.n_ids + n_new
     limits = GrowthLimits(n_ids, TIE_RULES[rules.tie_rule], min_frequency, longest)
     cuts = list_cuts(definition, rules)
-    run = CountingRun(pattern, cuts, n_threads, budget, cuts_lines=rules.cuts_lines)
+    run = make_run(pattern, cuts, threads, memory, engine, cuts_lines=rules.cuts_lines)
 
     with use_checkpoint(checkpoint, resume=resume) as kept:
         started = time.perf_counter()
-        options = CountingOptions(errors, bars, chunk_nbytes, on_counted, kept)
-        words = count_source(source, run, rules, options, reading)
+        how = CountingOptions(errors, bars, chunk_nbytes, on_counted, kept)
+        words = count_source(source, run, rules, how, reading)
         counted = time.perf_counter()
         with paused_collection(), merging_bar(words, n_new, budget, bars) as show:
             growing = _begin(definition)

@@ -14,13 +14,16 @@ from numbpe.added_tokens import SpecialPolicy
 from numbpe.arrays import allocate_text
 from numbpe.bad_input import BadInput
 from numbpe.corpus import CHUNK_NBYTES, ChunkReader, ErrorPolicy
-from numbpe.errors import ArgumentError, shorten_value
+from numbpe.engines.choice import SourceOptions, split_options
+from numbpe.engines.protocol import Engine
+from numbpe.errors import ArgumentError
 from numbpe.files import FilePath, lock_output
 from numbpe.memory_budget import MemoryBudget, open_budget
 from numbpe.ordered_work import count_items_in_flight, map_in_order
 from numbpe.parallel import resolve_threads
 from numbpe.process_memory import measure_peak_rss
 from numbpe.progress import Progress
+from numbpe.shard_checks import check_paths, measure_text
 from numbpe.shard_manifest import (
     Manifest,
     describe_run,
@@ -44,9 +47,10 @@ from numbpe.shard_settings import (
     name_shards,
 )
 from numbpe.shard_writers import IDS_A_ROW_GROUP, open_writer
-from numbpe.sources import ReadingOptions, ResolvedSource, Source, describe_source, resolve_source
+from numbpe.sources import ResolvedSource, Source, describe_source, resolve_source
 
 if TYPE_CHECKING:
+    from numbpe.engines.encoding import EngineEncodingRun
     from numbpe.tokenizer import Tokenizer
 
 _NBYTES_A_BYTE: Final = 10
@@ -72,7 +76,7 @@ def encode_files(
     progress: bool | Progress = True,
     resume: bool = False,
     chunk_nbytes: int = CHUNK_NBYTES,
-    **reading: Unpack[ReadingOptions],
+    **options: Unpack[SourceOptions],
 ) -> EncodingReport:
     """Write the token ids of a corpus to one or several files.
 
@@ -95,13 +99,16 @@ def encode_files(
     errors: what becomes of bytes that are not UTF-8, as in ``bytes.decode``.
     dtype: ``"uint16"`` or ``"uint32"``; by default uint16 if all ids of the tokenizer fit.
     add_special_tokens: whether to put the ids of the tokenizer's template around each document.
-    threads: how many to use; every core by default.
+    threads: how many to use; every core by default. Of an engine: how many each task uses, one by
+        default.
     memory: bytes, or text such as "4GiB", that the process may take; by default three quarters of
         what is free.
     progress: whether to show a bar, where stderr is a terminal.
     resume: whether to keep the shards that an earlier run has completed. Its arguments, and the
         files to read, must have been the same.
-    reading: format, column, on_bad and filesystem; see :class:`numbpe.sources.ReadingOptions`.
+    options: format, column, on_bad and filesystem, about reading, see
+        :class:`numbpe.sources.ReadingOptions`; engine and address, about other machines, see
+        :class:`numbpe.engines.choice.SourceOptions`. The files are written here in any case.
 
     The ids of a document, the text between separators or ends of files, are those of
     ``tokenizer.encode``; they do not depend on threads, memory and shards. Behind a separator at the
@@ -131,13 +138,14 @@ def encode_files(
         special=special, errors=errors, dtype=dtype, add_special_tokens=add_special_tokens,
     )  # fmt: skip
     paths = name_shards(target, shards)
+    engine, reading = split_options(options)
     resolved = resolve_source(describe_source(source, reading))
     check_paths(paths, resolved)
-    n_text_bytes = _measure_text(resolved, shards)
+    n_text_bytes = measure_text(resolved, shards)
     if resume:
         require_lasting_inputs(resolved)
     manifest = Manifest(name_manifest(target), describe_run(tokenizer, settings, resolved, shards))
-    run = EncodingRun(tokenizer, settings, resolve_threads(threads), open_budget(memory))
+    run = _make_run(tokenizer, settings, threads, memory, engine)
     with lock_output(target):
         complete = manifest.load_complete() if resume else {}
         kept = {number for number, path in enumerate(paths) if path.name in complete}
@@ -165,7 +173,7 @@ def count_files(
     memory: int | str | None = None,
     progress: bool | Progress = True,
     chunk_nbytes: int = CHUNK_NBYTES,
-    **reading: Unpack[ReadingOptions],
+    **options: Unpack[SourceOptions],
 ) -> EncodingReport:
     """Return how many tokens the files or items of a corpus have, and write nothing.
 
@@ -178,7 +186,8 @@ def count_files(
         tokenizer.definition, Path("counted.bin"), separator=None, write_separator=None,
         special=special, errors=errors, dtype=None, add_special_tokens=False,
     )  # fmt: skip
-    run = EncodingRun(tokenizer, settings, resolve_threads(threads), open_budget(memory))
+    engine, reading = split_options(options)
+    run = _make_run(tokenizer, settings, threads, memory, engine)
     totals = Totals(0, 0)
     resolved = resolve_source(describe_source(source, reading))
     with run.encode(resolved, 1, 1, (), progress, chunk_nbytes, allow_empty=True) as results:
@@ -198,6 +207,25 @@ class Totals:
         """Count what was encoded."""
         self.n_documents += len(encoded.ends)
         self.n_tokens += len(encoded.ids)
+
+
+def _make_run(
+    tokenizer: "Tokenizer",
+    settings: ShardSettings,
+    threads: int | None,
+    memory: int | str | None,
+    engine: Engine | None,
+) -> "EncodingRun | EngineEncodingRun":
+    """Return a run in this process, or by the workers of an engine."""
+    if engine is None:
+        return EncodingRun(tokenizer, settings, resolve_threads(threads), open_budget(memory))
+    from numbpe.engines.encoding import EngineEncodingRun
+
+    if memory is not None:
+        raise ArgumentError(
+            "memory bounds this process, and with an engine its workers encode; leave it (--memory) out"
+        )
+    return EngineEncodingRun(engine, tokenizer, settings, threads)
 
 
 class EncodingRun:
@@ -335,33 +363,12 @@ def _take_shard(
         yield encoded
 
 
-def check_paths(paths: list[Path], source: ResolvedSource) -> None:
-    """Raise ArgumentError if an output would replace an input."""
-    for path in paths:
-        for file in source.files or ():
-            is_here = file.filesystem is None and not file.is_standard_input
-            if is_here and path.exists() and os.path.samefile(path, file.path):
-                raise ArgumentError(
-                    f"the output {shorten_value(str(path), 200)} is one of the files to read; give "
-                    "another name"
-                )
-
-
-def _measure_text(source: ResolvedSource, n_shards: int) -> int:
-    """Return about the bytes of a source; ArgumentError if they are not known and matter."""
-    if n_shards == 1:
-        return 1
-    n_bytes = source.estimate_text()
-    if n_bytes is None:
-        raise ArgumentError(
-            f"cannot deal {source.description} to {n_shards} shards: its size is not known before it is "
-            "read; give files, a list or a table, or shards=1"
-        )
-    return n_bytes
-
-
 def _make_report(
-    run: EncodingRun, totals: Totals, started: float, paths: tuple[Path, ...], n_kept: int
+    run: "EncodingRun | EngineEncodingRun",
+    totals: Totals,
+    started: float,
+    paths: tuple[Path, ...],
+    n_kept: int,
 ) -> EncodingReport:
     return EncodingReport(
         n_documents=totals.n_documents,

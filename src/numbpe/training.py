@@ -10,15 +10,14 @@ from numbpe.arrays import Counts
 from numbpe.bad_input import BadInput, warn_of_skipped
 from numbpe.checkpoints import Checkpoint, use_checkpoint
 from numbpe.corpus import CHUNK_NBYTES, ErrorPolicy
-from numbpe.counting import CountingRun
+from numbpe.counting import make_run
+from numbpe.engines.choice import SourceOptions, split_options
 from numbpe.files import FilePath
 from numbpe.garbage import paused_collection
 from numbpe.memory_budget import open_budget
-from numbpe.parallel import resolve_threads
 from numbpe.patterns import compile_pattern
 from numbpe.progress import Progress
 from numbpe.recipes import Recipe, get_recipe
-from numbpe.sources import ReadingOptions
 from numbpe.special_tokens import check_special_tokens
 from numbpe.tokenizer import Tokenizer
 from numbpe.training_options import (
@@ -76,7 +75,7 @@ def train(
     unicode_version: str = "16",
     checkpoint: FilePath | None = None,
     resume: bool = False,
-    **reading: Unpack[ReadingOptions],
+    **options: Unpack[SourceOptions],
 ) -> Tokenizer:
     """Return a tokenizer whose vocabulary of ``vocab_size`` tokens is trained on ``source``.
 
@@ -91,7 +90,7 @@ def train(
         0.23.3 with ByteLevel and all bytes in its alphabet: files are cut into lines too
     min_frequency : stop when the most frequent pair occurs less often
     max_token_bytes : make no longer token ("hf": make it shorter than this, but for two bytes)
-    threads, memory, errors, progress, unicode_version, checkpoint, resume, reading : see
+    threads, memory, errors, progress, unicode_version, checkpoint, resume, options : see
         :func:`numbpe.count_words`
 
     If no pair is left before ``vocab_size`` is reached, the vocabulary is smaller, with a warning
@@ -121,7 +120,7 @@ def train(
         unicode_version=unicode_version,
         checkpoint=checkpoint,
         resume=resume,
-        **reading,
+        **options,
     )
     warn_of_skipped(report.skipped)
     if report.stopped_early:
@@ -164,7 +163,7 @@ def train_with_report(
     on_counted: Callable[[WordCounts], None] | None = None,
     checkpoint: FilePath | Checkpoint | None = None,
     resume: bool = False,
-    **reading: Unpack[ReadingOptions],
+    **options: Unpack[SourceOptions],
 ) -> tuple[Tokenizer, TrainingReport]:
     """Train as :func:`train` does, and say what was done. Nothing is warned of; see the report.
 
@@ -175,7 +174,7 @@ def train_with_report(
     names = check_special_tokens(special_tokens)
     least = count_unmerged(rules, names)
     check_sizes(vocab_size, least, word_unmerged(names), min_frequency, max_token_bytes)
-    n_threads = resolve_threads(threads)
+    engine, reading = split_options(options)
     compiled = compile_pattern(pattern, unicode_version)
     budget = open_budget(memory)
     bars = progress if isinstance(progress, Progress) else Progress(enabled=progress)
@@ -183,12 +182,12 @@ def train_with_report(
     longest = None if max_token_bytes is None else rules.longest_token_nbytes(max_token_bytes)
     order = VocabularyOrder(int(vocab_size), rules, names, compiled, min_frequency, longest)
     cut_tokens = names if rules.cuts_special_tokens else ()
-    run = CountingRun(compiled, cut_tokens, n_threads, budget, cuts_lines=rules.cuts_lines)
+    run = make_run(compiled, cut_tokens, threads, memory, engine, cuts_lines=rules.cuts_lines)
 
     with use_checkpoint(checkpoint, resume=resume) as kept:
         started = time.perf_counter()
-        options = CountingOptions(errors, bars, chunk_nbytes, on_counted, kept)
-        words = count_source(source, run, rules, options, reading)
+        how = CountingOptions(errors, bars, chunk_nbytes, on_counted, kept)
+        words = count_source(source, run, rules, how, reading)
         counted = time.perf_counter()
         with paused_collection():
             definition, stopped_early = train_vocabulary(words, order, budget, bars)

@@ -21,8 +21,9 @@ from numbpe.held_documents import HeldDocuments
 from numbpe.memory_budget import open_budget
 from numbpe.parallel import resolve_threads
 from numbpe.progress import Progress
+from numbpe.shard_checks import check_paths
 from numbpe.shard_settings import DEFAULT_SEPARATOR, ShardSettings, find_separator
-from numbpe.shards import EncodingRun, check_paths
+from numbpe.shards import EncodingRun
 from numbpe.sources import ReadingOptions, Source, describe_source, resolve_source
 
 SUFFIXES: Final = (".npy", ".parquet")
