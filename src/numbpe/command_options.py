@@ -12,6 +12,7 @@ from numbpe.errors import ArgumentError
 from numbpe.sizes import parse_nbytes
 
 if TYPE_CHECKING:
+    from numbpe.engines.ray_engine import RayEngine
     from numbpe.sources import TextSource
     from numbpe.tokenizer import Tokenizer
 
@@ -19,6 +20,9 @@ STANDARD_INPUT = "-"
 
 FORMATS = ("text", "jsonl", "parquet", "arrow", "feather")
 """As in ``numbpe.source_detection``, which imports more than a help text should wait for."""
+
+ENGINES = ("ray",)
+"""As in ``numbpe.engines.choice``, for the same reason."""
 
 
 @dataclass(frozen=True)
@@ -240,6 +244,42 @@ def add_separator_options(parser: argparse._ArgumentGroup) -> None:
         const=None,
         help="no token ends documents, only the ends of files do",
     )
+
+
+def add_engine_options(group: "argparse._ArgumentGroup") -> None:
+    """Add what names an engine, and the address of its cluster."""
+    group.add_argument(
+        "--engine",
+        choices=ENGINES,
+        help="do the work on a cluster of Ray (pip install 'numbpe[ray]'); --threads and --memory are "
+        "then those of each task",
+    )
+    group.add_argument(
+        "--address",
+        metavar="HOST:PORT",
+        help="with --engine: the head of the cluster, or auto for the one that runs on this machine "
+        "(default: $RAY_ADDRESS, or else one that is started for the run)",
+    )
+    group.add_argument(
+        "--connect-timeout",
+        metavar="SECONDS",
+        type=float,
+        help="with --engine: how long to wait for the cluster to answer (default: 30)",
+    )
+
+
+def make_engine(arguments: argparse.Namespace) -> "RayEngine | None":
+    """Return the engine that the options name; None for none."""
+    if arguments.engine is None:
+        for name in ("address", "connect_timeout"):
+            if getattr(arguments, name) is not None:
+                option = name.replace("_", "-")
+                raise ArgumentError(f"--{option} is about a cluster; give --engine ray too")
+        return None
+    from numbpe.engines.ray_engine import DEFAULT_TIMEOUT, RayEngine
+
+    timeout = arguments.connect_timeout
+    return RayEngine(arguments.address, timeout=DEFAULT_TIMEOUT if timeout is None else timeout)
 
 
 def read_size(text: str) -> int:

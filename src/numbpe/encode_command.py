@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from numbpe.command_options import (
     STANDARD_INPUT,
     CommandReport,
+    add_engine_options,
     add_errors_option,
     add_machine_options,
     add_output_options,
@@ -14,6 +15,7 @@ from numbpe.command_options import (
     add_tokenizer_options,
     describe_inputs,
     load_tokenizer,
+    make_engine,
     write_lines,
 )
 from numbpe.errors import ArgumentError
@@ -32,6 +34,7 @@ text."""
 _EPILOG = """examples:
   numbpe encode --tokenizer gpt2/tokenizer.json --input owt.txt --output owt.bin
   numbpe encode --tokenizer gpt2/tokenizer.json --input 'web/*.txt' --output web.parquet --shards 16 --resume
+  numbpe encode --tokenizer gpt2/tokenizer.json --input 'web/*.txt' --output web.bin --engine ray --address 10.0.0.1:6379
   numbpe encode --tokenizer gpt2/tokenizer.json --text 'Hello, world'
   numbpe encode --tokenizer gpt2/tokenizer.json --count --input owt.txt"""
 
@@ -64,6 +67,10 @@ def _check_combinations(arguments: argparse.Namespace) -> None:
         if getattr(arguments, name) != default:
             option = name.replace("_", "-")
             raise ArgumentError(f"--{option} is about files of ids; give --output too")
+    if arguments.engine is not None and not arguments.count:
+        raise ArgumentError("--engine is about files; give --output, or --count, too")
+    if arguments.engine is not None and arguments.text:
+        raise ArgumentError("--engine is about files; leave --text out")
     if arguments.text and (arguments.input or arguments.lines):
         raise ArgumentError("--text is the text itself; leave --input and --lines out")
 
@@ -105,6 +112,7 @@ def _collect_options(arguments: argparse.Namespace) -> dict[str, Any]:
         "threads": arguments.threads,
         "memory": arguments.memory,
         "progress": Progress(enabled=not arguments.quiet),
+        "engine": make_engine(arguments),
     }
 
 
@@ -162,7 +170,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add_tokenizer_options(parser)
     _add_text_options(parser)
     _add_file_options(parser)
-    add_machine_options(parser.add_argument_group("machine"))
+    machine = parser.add_argument_group("machine")
+    add_machine_options(machine)
+    add_engine_options(machine)
     add_output_options(parser)
 
 

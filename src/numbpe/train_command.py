@@ -71,6 +71,13 @@ def _check_combinations(arguments: argparse.Namespace) -> None:
         raise ArgumentError("--held-out names the text for --check; give --check too")
     if arguments.checkpoint is not None and not arguments.resume:
         raise ArgumentError("--checkpoint names the folder for --resume; give --resume too")
+    if arguments.engine is not None and not arguments.input:
+        raise ArgumentError("--engine counts text; --counts alone needs none")
+    if arguments.engine is not None and arguments.resume:
+        raise ArgumentError(
+            "--resume keeps what this machine has counted; with --engine leave it out: what a worker "
+            "was at that dies is done again"
+        )
     if arguments.resume and not arguments.input:
         raise ArgumentError("--resume is for text that is counted; --counts alone needs none")
     if arguments.check and STANDARD_INPUT in arguments.input:

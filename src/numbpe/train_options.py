@@ -2,7 +2,12 @@
 
 import argparse
 
-from numbpe.command_options import add_errors_option, add_machine_options, add_text_options
+from numbpe.command_options import (
+    add_engine_options,
+    add_errors_option,
+    add_machine_options,
+    add_text_options,
+)
 from numbpe.outputs import FORMATS
 from numbpe.recipes import RECIPES
 
@@ -22,7 +27,8 @@ EPILOG = """examples:
   numbpe train --input 'shards/*.txt' --vocab 50000 --pattern o200k --memory 4GiB --output runs/o200k
   zcat wiki.gz | numbpe train --input - --vocab 8000 --name wiki --counts wiki.counts.parquet
   numbpe train --counts wiki.counts.parquet --vocab 8000,16000,32000 --name wiki
-  numbpe train --input german.txt --extend artifacts/owt.json --vocab 48000"""
+  numbpe train --input german.txt --extend artifacts/owt.json --vocab 48000
+  numbpe train --input 's3://corpus/web/*.parquet' --vocab 50000 --name web --engine ray --address auto"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -125,6 +131,7 @@ def _add_resource_options(parser: argparse.ArgumentParser) -> None:
         help="with --resume: the folder for that (default: NAME.checkpoint in the output folder); it "
         "is removed in the end",
     )
+    add_engine_options(group)
 
 
 def _add_output_options(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from numbpe.command_options import collect_pattern, describe_inputs
+from numbpe.command_options import collect_pattern, describe_inputs, make_engine
 from numbpe.errors import ArgumentError
 from numbpe.progress import Progress
 from numbpe.recipes import get_recipe
@@ -124,6 +124,7 @@ def _collect_shared_options(arguments: argparse.Namespace) -> dict[str, Any]:
         "memory": arguments.memory,
         "errors": arguments.errors,
         "progress": Progress(enabled=not arguments.quiet),
+        "engine": make_engine(arguments),
     }
 
 
