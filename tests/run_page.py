@@ -4,9 +4,11 @@ A program of its own, because a page is written for a fresh process: what it say
 hold in one that has run a thousand tests.
 """
 
+import importlib.util
 import io
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -35,24 +37,38 @@ def run_pipeline(line: str) -> str:
     return output.decode()
 
 
-def run_page(page: Path) -> int:
-    """Run the python and console blocks of a page; return how many there were.
+def is_installed(package: str) -> bool:
+    """Return whether a package can be used; Spark needs Java, and pandas beside it."""
+    needed = {"pyspark": ("pyspark", "pandas")}.get(package, (package,))
+    has_programs = package != "pyspark" or shutil.which("java") is not None
+    return has_programs and all(importlib.util.find_spec(name) for name in needed)
 
-    The assertions of a python block hold, and a command prints what stands below it.
+
+def run_page(page: Path) -> tuple[int, int]:
+    """Run the python and console blocks of a page; return how many, and how many were left out.
+
+    The assertions of a python block hold, and a command prints what stands below it. A block marked
+    by ``<!-- needs: package -->`` is left out where that is not installed.
     """
     names: dict[str, Any] = {"__name__": page.stem}
-    blocks = re.findall(
-        r"^```(python|console)\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
-    )
-    for language, block in blocks:
+    n_ran = n_left_out = 0
+    for needed, language, block in re.findall(
+        r"^(?:<!-- needs: (\w+) -->\n)?```(python|console)\n(.*?)^```",
+        page.read_text("utf-8"),
+        re.MULTILINE | re.DOTALL,
+    ):
+        if needed and not is_installed(needed):
+            n_left_out += 1
+            continue
+        n_ran += 1
         if language == "python":
             exec(compile(block, page.name, "exec"), names)  # noqa: S102 - the pages are our own
             continue
         for line, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
             printed = run_pipeline(line)
             assert not expected or printed.rstrip("\n") == expected.rstrip("\n"), (line, printed)
-    return len(blocks)
+    return n_ran, n_left_out
 
 
 if __name__ == "__main__":
-    print(f"{run_page(Path(sys.argv[1]))} blocks ran")
+    print("{} blocks ran, {} were left out".format(*run_page(Path(sys.argv[1]))))

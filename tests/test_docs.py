@@ -18,6 +18,7 @@ from numbpe import cli
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted((ROOT / "docs").glob("*.md"))
+_OF_SPARK = "ignore:PySpark does not yet fully support pandas:FutureWarning"
 
 
 def find_marked_command(name: str) -> str:
@@ -132,12 +133,15 @@ def test_readme__names_no_sub_command_that_does_not_exist() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_pages__snippets_run_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
-    """Truth: the snippets' own assertions, and what stands below a command."""
+    """Truth: the snippets' own assertions, and what stands below a command.
+
+    What a page marks by ``<!-- needs: package -->`` is left out where that is not installed.
+    """
     (tmp_path / "data").symlink_to(ROOT / "data", target_is_directory=True)
     (tmp_path / "artifacts").mkdir()
     runner = ROOT / "tests" / "run_page.py"
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(runner), str(page)],
+        [sys.executable, "-W", "error", "-W", _OF_SPARK, str(runner), str(page)],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -146,7 +150,9 @@ def test_pages__snippets_run_from_top_to_bottom(page: Path, tmp_path: Path) -> N
     )
     assert done.returncode == 0, done.stderr
     n_blocks = len(re.findall(r"^```(?:python|console)$", page.read_text("utf-8"), re.MULTILINE))
-    assert done.stdout == f"{n_blocks} blocks ran\n"
+    n_ran, n_left_out = map(int, re.findall(r"\d+", done.stdout))
+    assert n_ran + n_left_out == n_blocks
+    assert n_ran > 0 or n_blocks == 0
 
 
 def test_pages__hold_no_commands_that_are_not_run() -> None:
