@@ -89,7 +89,7 @@ def answer(server: socket.socket, data: bytes | None) -> None:
     """Answer the first caller; say nothing at all if there is no data."""
     connection, _ = server.accept()
     if data is not None:
-        connection.recv(100)
+        connection.recv(1000)
         connection.sendall(data)
         connection.close()
     else:
@@ -103,6 +103,9 @@ def answer(server: socket.socket, data: bytes | None) -> None:
         (None, r"nothing answers within 0\.5 s"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "no head of a cluster"),
         (b"", "no head of a cluster"),
+        # Of another server of HTTP/2: settings, and headers with the status 404.
+        (bytes(3) + b"\4" + bytes(5) + b"\0\0\1\1\5\0\0\0\1\x8d", "no head of a cluster"),
+        (bytes(3) + b"\4" + bytes(5), "no head of a cluster"),
     ],
 )
 def test_address__without_an_answer_is_an_error_in_time(data: bytes | None, found: str) -> None:

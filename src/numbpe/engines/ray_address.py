@@ -1,19 +1,25 @@
 """Addresses of Ray clusters, and whether anything answers there.
 
-Ray itself tries for minutes, and ends the whole process where it gives up. So what is asked first is
-what every server of gRPC says at once: the settings of HTTP/2.
+Ray itself goes on trying for minutes, whatever it is told. So the head of the cluster, a server of
+gRPC, is asked first, by the few bytes of HTTP/2 that this takes.
 """
 
 import os
 import socket
+import time
 from typing import Final
 
 from numbpe.errors import ArgumentError, EngineError, shorten_value
 
-_EMPTY_SETTINGS: Final = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-_GREETING: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _EMPTY_SETTINGS
+_PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _FRAME_HEADER_NBYTES: Final = 9
-_SETTINGS: Final = 4
+_HEADERS, _SETTINGS = 1, 4
+"""Types of frames."""
+
+_ENDS_STREAM_AND_HEADERS: Final = 5
+_STATUS_200: Final = 0x88
+"""How a server of gRPC begins each answer; what the answer is does not matter here."""
+
 _DEFAULT_PORT: Final = 6379
 
 
@@ -46,21 +52,53 @@ def check_answer(address: str, timeout: float) -> None:
     try:
         with socket.create_connection(split_address(address), timeout) as connection:
             if os.environ.get("RAY_USE_TLS", "0") == "1":
-                return  # the greeting would have to be sealed
-            connection.settimeout(timeout)
-            connection.sendall(_GREETING)
-            answer = b""
-            while len(answer) < _FRAME_HEADER_NBYTES:
-                more = connection.recv(_FRAME_HEADER_NBYTES - len(answer))
-                if not more:
-                    break
-                answer += more
+                return  # what is asked would have to be sealed
+            connection.sendall(_make_question(address))
+            answer = _read_answer(connection, time.monotonic() + timeout)
     except TimeoutError:
         raise _word_silence(address, f"nothing answers within {timeout:g} s") from None
     except OSError as error:
         raise _word_silence(address, str(error.strerror or error)) from error
-    if len(answer) < _FRAME_HEADER_NBYTES or answer[3] != _SETTINGS:
-        raise _word_silence(address, f"what answers there is no head of a cluster ({answer!r})")
+    # Before the status a server may say how much it remembers of what was sent.
+    if answer.lstrip(bytes(range(0x20, 0x40)))[:1] != bytes([_STATUS_200]):
+        raise _word_silence(address, "what answers there is no head of a cluster")
+
+
+def _make_question(address: str) -> bytes:
+    """Return a request to a server of gRPC for its health."""
+
+    def encode(text: str) -> bytes:
+        return bytes([len(text)]) + text.encode()
+
+    fields = b"\x83\x86"  # the method POST, the scheme http
+    fields += b"\x04" + encode("/grpc.health.v1.Health/Check") + b"\x01" + encode(address[:100])
+    fields += b"\x0f\x10" + encode("application/grpc") + b"\x00" + encode("te") + encode("trailers")
+    settings = _make_frame(_SETTINGS, 0, 0, b"")
+    return _PREFACE + settings + _make_frame(_HEADERS, _ENDS_STREAM_AND_HEADERS, 1, fields)
+
+
+def _make_frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
+    return len(content).to_bytes(3) + bytes([kind, flags]) + stream.to_bytes(4) + content
+
+
+def _read_answer(connection: socket.socket, deadline: float) -> bytes:
+    """Return the first headers that a server sends; nothing if it sends no HTTP/2.
+
+    Raises TimeoutError at the deadline, by the clock of time.monotonic.
+    """
+    frames = b""
+    while True:
+        n_bytes = _FRAME_HEADER_NBYTES + int.from_bytes(frames[:3])
+        if len(frames) >= max(n_bytes, _FRAME_HEADER_NBYTES):
+            if frames[3] == _HEADERS:
+                return frames[_FRAME_HEADER_NBYTES:n_bytes]
+            frames = frames[n_bytes:]
+            continue
+        connection.settimeout(max(1e-3, deadline - time.monotonic()))
+        more = connection.recv(1 << 14)
+        frames += more
+        if not more or frames[:5] == b"HTTP/":
+            return b""
 
 
 def _word_silence(address: str, found: str) -> EngineError:
