@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import fs
 
 import numbpe
 from numbpe.bad_input import SkippedWarning
@@ -48,6 +49,17 @@ def test_count_words__in_blocks_of_files(
     assert actual == expected
     assert actual.n_source_bytes == expected.n_source_bytes
     assert engine.n_blocks > len(corpus) or "(?<=" in options.get("pattern", "")
+
+
+def test_count_words__in_blocks_of_a_file_system(
+    corpus: list[Path], make_engine: MakeEngine
+) -> None:
+    """Truth: count_words in this process; parts of files are opened through the file system."""
+    options: dict[str, Any] = {"filesystem": fs.LocalFileSystem()}
+    engine = make_engine(100)
+    paths = [str(path) for path in corpus]
+    assert numbpe.count_words(paths, engine=engine, **options) == numbpe.count_words(corpus)
+    assert engine.n_blocks > len(corpus)
 
 
 def list_routes(folder: Path, texts: list[str]) -> Iterator[Any]:
