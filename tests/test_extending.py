@@ -142,17 +142,35 @@ def test_extended__refuses_what_training_cannot_go_on_with() -> None:
         base.extended(["ab"], 9, **QUIET)
 
 
-def test_encode_words__in_several_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_encode_words__in_several_calls(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     """Truth: encoding each word alone; words longer than a call is are taken whole."""
     base = numbpe.train(["ab abab aba"], 260, progress=False)
     words = {b"abab": 1, b"a": 2, b"aba" * 5: 1, b"b": 1, b"ab": 7}
     counts = numbpe.WordCounts.from_dict(words)
+    expected = sorted((base.encode(word).tolist(), count) for word, count in words.items())
+    monkeypatch.setattr(growing, "MOST_CALLS", 9)
     for n_bytes in (1, 5, 1 << 20):
         monkeypatch.setattr(growing, "ENCODED_NBYTES", n_bytes)
         grown = extending._begin(base.definition)
-        ids, offsets = grown.encode_words(counts)
-        actual = [part.tolist() for part in np.split(ids, offsets[1:-1])]
-        assert actual == [base.encode(word).tolist() for word in words]
+        ids, offsets, numbers = grown.encode_words(counts, threads)
+        parts = [part.tolist() for part in np.split(ids, offsets[1:-1])]
+        assert sorted(zip(parts, numbers.tolist(), strict=True)) == expected
+        assert numbers.tolist() == [7, 2, 1, 1, 1]
+    nothing = grown.encode_words(numbpe.WordCounts.from_dict({}))
+    assert [array.tolist() for array in nothing] == [[], [0], []]
+
+
+def test_order_words__spreads_what_lies_side_by_side() -> None:
+    """Truth: by construction: each number once, frequent ones first; of any hundred of 10,000 with
+    equal counts, which stand in the order of their hashes, about ten are of each tenth."""
+    counts = np.array([1] * 10_000 + [5, 9])
+    order = growing._order_words(counts)
+    assert sorted(order.tolist()) == list(range(10_002))
+    assert order[:2].tolist() == [10_001, 10_000]
+    for first in range(2, 9_000, 777):
+        shares = np.histogram(order[first : first + 100], 10, (0, 10_000))[0]
+        assert 8 <= shares.min() <= shares.max() <= 12
 
 
 def test_merge_run__begins_with_tokens_of_several_bytes() -> None:

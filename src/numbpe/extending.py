@@ -142,7 +142,7 @@ def extend_with_report(
         counted = time.perf_counter()
         with paused_collection(), merging_bar(words, n_new, budget, bars) as show:
             growing = _begin(definition)
-            stopped_early = grow(growing, words, limits, show)
+            stopped_early = grow(growing, words, limits, show, threads=n_threads)
             grown = _finish(definition, growing, rules, pattern)
     done = time.perf_counter()
     extended = Tokenizer.from_definition(grown, pattern)

@@ -7,8 +7,10 @@ makes of them. It happens with special tokens that are spelled like a word, in r
 one id, and with vocabularies from elsewhere, some of whose tokens no merge made.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -18,13 +20,19 @@ from numbpe.arrays import Counts, Offsets, Tokens, join_byte_strings
 from numbpe.definition import ModelRules, TokenizerDefinition
 from numbpe.encoder import Encoder
 from numbpe.merging import MergeResult, MergeRun, TokenBytes
+from numbpe.ordered_work import map_in_order
 from numbpe.parallel import call_interruptibly
 from numbpe.recipes import N_BYTES
 from numbpe.vocabulary import Vocabulary
 from numbpe.word_counts import WordCounts
 
-ENCODED_NBYTES = 16 << 20
-"""Bytes of words that are encoded in one call."""
+ENCODED_NBYTES = 1 << 17
+"""Bytes of words that are encoded in one call at least, some five milliseconds."""
+
+MOST_CALLS = 64
+"""About as many calls at most: each looks once at the bytes of all words."""
+
+_GOLDEN_RATIO = 0.6180339887
 
 
 @dataclass
@@ -61,30 +69,30 @@ class GrowingVocabulary:
         self.results = np.concatenate([self.results, results])
         self.counts = np.concatenate([self.counts, merged.counts])
 
-    def encode_words(self, words: WordCounts) -> tuple[Tokens, Offsets]:
-        """Return the tokens of every word, one word after another, and where each begins."""
+    def encode_words(self, words: WordCounts, threads: int = 1) -> tuple[Tokens, Offsets, Counts]:
+        """Return the tokens of all words, one word after another, where each begins, and its count.
+
+        The most frequent words come first, unless all tokens are bytes: then in the order they have.
+        """
         if not len(self.results) and not self.rules.ignore_merges:
             byte_ids = self._number_bytes()
             if byte_ids.min() >= 0:
-                return byte_ids[words.contents[: words.offsets[-1]]], words.offsets
+                contents = words.contents[: words.offsets[-1]]
+                return byte_ids[contents], words.offsets, words.counts
         encoder = Encoder(self._define(), None)
-        bounds = words.offsets
-        parts = np.full((len(words), 3), -1, dtype=np.int64)
-        parts[:, 0] = bounds[:-1]
-        parts[:, 1] = bounds[1:]
-        values: list[NDArray[np.int32]] = []
-        offsets = [np.zeros(1, dtype=np.int64)]
-        n_ids = first = 0
-        while first < len(words):
-            limit = int(bounds[first]) + ENCODED_NBYTES
-            last = max(first + 1, int(np.searchsorted(bounds, limit, side="right")) - 1)
-            ids, ends = encoder.encode_parts(words.contents, parts[first:last])
-            values.append(ids.astype(np.int32))
-            offsets.append(ends[1:] + n_ids)
-            n_ids += len(ids)
-            first = last
-        empty = [np.empty(0, dtype=np.int32)]
-        return np.concatenate(values or empty), np.concatenate(offsets)
+        order = _order_words(words.counts)
+        parts = np.stack([words.offsets[order], words.offsets[order + 1], np.full_like(order, -1)])
+
+        def encode(group: NDArray[np.int64]) -> tuple[Tokens, NDArray[np.int64]]:
+            ids, ends = encoder.encode_parts(words.contents, group)
+            return ids.astype(np.int32), np.diff(ends)
+
+        encoded = list(map_in_order(_group_parts(parts.T), encode, threads))
+        offsets = np.zeros(len(words) + 1, dtype=np.int64)
+        if encoded:
+            np.cumsum(np.concatenate([lengths for _, lengths in encoded]), out=offsets[1:])
+        values = np.concatenate([np.empty(0, dtype=np.int32), *(ids for ids, _ in encoded)])
+        return values, offsets, words.counts[order]
 
     def _number_bytes(self) -> Tokens:
         """Return the (256,) ids of the bytes, -1 where there is none."""
@@ -106,6 +114,30 @@ class GrowingVocabulary:
         return TokenizerDefinition(vocabulary, self.rules)
 
 
+def _order_words(counts: Counts) -> NDArray[np.int64]:
+    """Return the numbers of words, the most frequent first, those with equal counts leaping about.
+
+    Merging takes them in this order. Words come out of a table by ascending hash; in that order they
+    would crowd one region of the cache of an encoder, which hashes alike, until each takes
+    thousands of probes.
+    """
+    n_words = len(counts)
+    stride = max(1, int(_GOLDEN_RATIO * n_words))
+    while gcd(stride, n_words) > 1:
+        stride += 1
+    order = np.arange(n_words, dtype=np.int64) * stride % max(1, n_words)
+    return order[np.argsort(-counts[order], kind="stable")]
+
+
+def _group_parts(parts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield parts of a text, (n, 3) int64, some for each call of an encoder."""
+    ends = np.cumsum(parts[:, 1] - parts[:, 0])
+    group_nbytes = max(ENCODED_NBYTES, int(ends[-1]) // MOST_CALLS) if len(ends) else 1
+    firsts = np.flatnonzero(np.diff(ends // group_nbytes, prepend=-1)).tolist()
+    for first, last in pairwise([*firsts, len(parts)]):
+        yield np.ascontiguousarray(parts[first:last])
+
+
 @dataclass(frozen=True)
 class GrowthLimits:
     """When to stop, and which pairs to take: see :class:`numbpe.merging.MergeRun`.
@@ -124,6 +156,8 @@ def grow(
     words: WordCounts,
     limits: GrowthLimits,
     on_progress: Callable[[int], None] | None = None,
+    *,
+    threads: int = 1,
 ) -> bool:
     """Add merges learned from ``words`` until there are ``limits.n_ids`` ids.
 
@@ -133,14 +167,14 @@ def grow(
     """
     first_n_ids = len(vocabulary.tokens)
     while len(vocabulary.tokens) < limits.n_ids:
-        contents, offsets = call_interruptibly(lambda: vocabulary.encode_words(words))
+        corpus = call_interruptibly(lambda: vocabulary.encode_words(words, threads))
         n_before = len(vocabulary.tokens) - first_n_ids
 
         def show(n_made: int, n_before: int = n_before) -> None:
             if on_progress is not None:
                 on_progress(n_before + n_made)
 
-        if _grow_to_homonym(vocabulary, (contents, offsets, words.counts), limits, show):
+        if _grow_to_homonym(vocabulary, corpus, limits, show):
             return True
     return False
 

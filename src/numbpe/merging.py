@@ -199,6 +199,7 @@ class MergeRun:
         corpus = build_weighted_cells(
             contents, offsets, counts, token_lengths if takes_more else None
         )
+        self._n_symbols = int(offsets[-1])
         self.min_floor = max(1, min_frequency)
         self.stopped_early = False
         n_tokens = n_symbols + n_merges
@@ -295,7 +296,7 @@ class MergeRun:
         state = trainer.state
         # No more places than there can be pairs; else enough that few pairs share one.
         n_tokens = int(state[kernel.N_TOKENS])
-        most_pairs = min(n_tokens**2, len(trainer.corpus.cells))
+        most_pairs = min(n_tokens**2, self._n_symbols)
         bits = min(most_pairs.bit_length(), MAX_SKETCH_BITS)
         shift = np.uint64(64 - bits)
         if most_pairs > FEW_PAIRS:
