@@ -12,6 +12,7 @@ from plot import plot_throughput
 from records import Record
 from render_combinatorial import render_page, render_summary
 from render_encoding import render_encoding
+from render_scale import render_scale, render_scale_summary
 from render_training import render_training
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,6 +23,10 @@ BLOCKS = {"benchmark": RESULTS / "training.json", "benchmark-encoding": RESULTS 
 """What stands between which marks of the README."""
 COMBINATORIAL = RESULTS / "combinatorial.json"
 COMBINATORIAL_PAGE = ROOT / "benchmarks" / "combinatorial.md"
+SCALE = RESULTS / "scale.json"
+SCALE_PAGE = ROOT / "benchmarks" / "scale.md"
+WHOLE_PAGES = {"combinatorial": render_page, "scale": render_scale}
+"""What renders the results of benchmarks that have a page of their own."""
 
 
 def main() -> int:
@@ -35,8 +40,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.results is not None:
         results = load(arguments.results)
-        if results["benchmark"] == "combinatorial":
-            print(render_page(results), end="")
+        if render := WHOLE_PAGES.get(results["benchmark"]):
+            print(render(results), end="")
             return 0
         print(render_results(results), end="")
         if arguments.plot is not None:
@@ -72,6 +77,11 @@ def make_files() -> dict[Path, str]:
         readme = replace_block(readme, "benchmark-combinatorial", render_summary(results))
         page = COMBINATORIAL_PAGE.read_text(encoding="utf-8")
         files[COMBINATORIAL_PAGE] = replace_block(page, "combinatorial", render_page(results))
+    if SCALE.exists():
+        results = load(SCALE)
+        readme = replace_block(readme, "benchmark-scale", render_scale_summary(results))
+        page = SCALE_PAGE.read_text(encoding="utf-8")
+        files[SCALE_PAGE] = replace_block(page, "scale", render_scale(results))
     return {README: readme, **files}
 
 

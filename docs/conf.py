@@ -80,7 +80,7 @@ def render_tables() -> dict[str, str]:
     render = load_renderer()
     results = {
         name: json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-        for name in ("training", "encoding", "combinatorial")
+        for name in ("training", "encoding", "combinatorial", "scale")
     }
     encoding = render.render_results(results["encoding"])
     return {
@@ -89,6 +89,7 @@ def render_tables() -> dict[str, str]:
             "(benchmarks/results/encoding.svg)", "(_generated/encoding.svg)"
         ),
         "combinatorial.md": render.render_page(results["combinatorial"]),
+        "scale.md": render.render_scale(results["scale"]),
         "combinatorial_summary.md": render.render_summary(results["combinatorial"]),
         "encoding.svg": render.plot_throughput(render.keep_measured(results["encoding"])),
     }
