@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit
 from numbpe_kernels.json_text import (
-    json_copy,
     json_find_number_end,
     json_find_string_end,
     json_is_word,
     json_skip_space,
-    json_unescape,
+    json_take_string,
 )
 
 MAX_DEPTH = 900
@@ -36,8 +35,9 @@ _NULL = np.uint64(int.from_bytes(b"null", "little"))
 _NAN = np.uint64(int.from_bytes(b"NaN", "little"))
 _INFINITY = np.uint64(int.from_bytes(b"Infinity", "little"))
 
-_KIND, _START, _STOP, _ESCAPED = range(4)
-_IS_ON_PATH, _FAULT, _HAS_ESCAPE = range(4, 7)
+_KIND, _IS_ON_PATH, _FAULT, _DETAIL, _TEXT_END = range(5)
+"""Places in ``RowReader.found``. _FAULT and _DETAIL are written by the functions of strings: where
+there is none, and whether it has escapes, or where it ends in what is written."""
 
 _VALUE, _KEY, _BEHIND_VALUE = range(3)
 """What comes next in a row."""
@@ -58,7 +58,7 @@ class RowReader(NamedTuple):
     path : (p,) uint8, the names that lead to the field, in UTF-8, one after another
     path_bounds : (d + 1,) int64, where each of the d names begins and ends in ``path``
     containers : (MAX_DEPTH + 1,) uint8, room for the kinds of the objects and arrays that are open
-    found : (7,) int64, room: what a row holds, and where
+    found : (5,) int64, room: what a row holds, and where its text ends in what is written
     """
 
     path: NDArray[np.uint8]
@@ -75,7 +75,7 @@ def make_row_reader(names: list[bytes]) -> RowReader:
         np.frombuffer(bytearray(b"".join(names)), dtype=np.uint8),
         bounds,
         np.zeros(MAX_DEPTH + 1, dtype=np.uint8),
-        np.zeros(7, dtype=np.int64),
+        np.zeros(5, dtype=np.int64),
     )
 
 
@@ -117,12 +117,11 @@ def _read_key(
     position: int,
     level: int,
     out: NDArray[np.uint8],
-    filled: int,
 ) -> int:
     """Return where the value of the key at ``position`` begins, -1 if there is no key and colon.
 
     Writes ``reader.found``: whether it is the name at ``level``; level 0 has none. What ``out``
-    holds behind ``filled`` is overwritten.
+    holds behind the text of the row is overwritten.
     """
     found = reader.found
     found[_IS_ON_PATH] = 0
@@ -134,11 +133,12 @@ def _read_key(
     if stop < 0:
         return -1
     if level > 0:
-        if found[_HAS_ESCAPE] == 0:
+        if found[_DETAIL] == 0:
             found[_IS_ON_PATH] = _is_name(reader, level, text, start, stop)
         else:
-            end = json_unescape(text, start, stop, out, filled)
-            found[_IS_ON_PATH] = _is_name(reader, level, out, filled, end)
+            first = found[_TEXT_END]
+            json_take_string(text, start, out, first, found[_FAULT:])
+            found[_IS_ON_PATH] = _is_name(reader, level, out, first, found[_DETAIL])
     position = json_skip_space(text, stop + 1)
     if text[position] != _COLON:
         found[_FAULT] = position
@@ -147,10 +147,18 @@ def _read_key(
 
 
 @njit
-def _read_scalar(reader: RowReader, text: NDArray[np.uint8], position: int, is_target: bool) -> int:
+def _read_scalar(
+    reader: RowReader,
+    text: NDArray[np.uint8],
+    position: int,
+    is_target: bool,
+    out: NDArray[np.uint8],
+    filled: int,
+) -> int:
     """Return where the string, number or word at ``position`` ends, -1 if it is none.
 
-    Writes ``reader.found``: what it is and where, if it is the field's; or where the fault lies.
+    Writes ``reader.found``: what it is, if it is the field's, or where the fault lies; and the string
+    of the field to ``out`` from ``filled`` on.
     """
     found = reader.found
     if text[position] != _QUOTE:
@@ -160,15 +168,13 @@ def _read_scalar(reader: RowReader, text: NDArray[np.uint8], position: int, is_t
         elif is_target:
             found[_KIND] = IS_NULL if text[position] == 0x6E else NOT_TEXT
         return end
-    end = json_find_string_end(text, position + 1, found[_FAULT:])
-    if end < 0:
-        return -1
     if is_target:
+        end = json_take_string(text, position + 1, out, filled, found[_FAULT:])
         found[_KIND] = TEXT
-        found[_START] = position + 1
-        found[_STOP] = end
-        found[_ESCAPED] = found[_HAS_ESCAPE]
-    return end + 1
+        found[_TEXT_END] = found[_DETAIL]
+    else:
+        end = json_find_string_end(text, position + 1, found[_FAULT:])
+    return end + 1 if end >= 0 else -1
 
 
 @njit
@@ -181,8 +187,9 @@ def _read_row(
 ) -> int:
     """Return where the value that begins at ``position`` ends, -1 if it is not well-formed.
 
-    Writes ``reader.found``: what the field holds, or where the fault lies. What ``out`` holds behind
-    ``filled`` is overwritten.
+    Writes ``reader.found``: what the field holds, and where the text ends that is written to ``out``
+    from ``filled`` on, where it ended before; or where the fault lies. What ``out`` holds behind is
+    overwritten.
     """
     found = reader.found
     containers = reader.containers
@@ -197,7 +204,7 @@ def _read_row(
         byte = np.int64(text[position])
         if awaited == _KEY:
             name = level if level == depth else 0
-            position = _read_key(reader, text, position, name, out, filled)
+            position = _read_key(reader, text, position, name, out)
             if position < 0:
                 return -1
             if found[_IS_ON_PATH]:
@@ -221,7 +228,7 @@ def _read_row(
                 if text[position] != byte + _TO_END:
                     awaited = _KEY if byte == _OBJECT else _VALUE
             else:
-                position = _read_scalar(reader, text, position, is_target)
+                position = _read_scalar(reader, text, position, is_target, out, filled)
                 if position < 0:
                     return -1
             is_target = leads_on = False
@@ -263,7 +270,8 @@ def json_rows_read(
     text : (stop + 64,) uint8, whole rows, and a line end at ``stop``
     cursor : (3,) int64, where to go on in text, how many lines were passed, and how much of ``out``
         is filled; written
-    out : (>= stop,) uint8, written; a row writes no more bytes than it has
+    out : (>= stop + COPY_STEP,) uint8, written; a row writes no more bytes than it has, and some
+        behind that are of no use
     offsets : (r + 1,) int64, written: where each document begins and ends in ``out``; that of a row
         without text is empty
     rows : (r, 3) int64, written: what a row is (:data:`TEXT` and so on), the number of its line,
@@ -283,6 +291,7 @@ def json_rows_read(
             position = start + 1
             n_lines += 1
             continue
+        found[_TEXT_END] = filled
         end = _read_row(reader, text, start, out, filled)
         if end >= 0:
             end = json_skip_space(text, end)
@@ -291,11 +300,7 @@ def json_rows_read(
             kind = MALFORMED
             end = _find_line_end(text, found[_FAULT] if end < 0 else end)
         elif kind == TEXT:
-            first, last = found[_START], found[_STOP]
-            if found[_ESCAPED]:
-                filled = json_unescape(text, first, last, out, filled)
-            else:
-                filled = json_copy(text, first, last, out, filled)
+            filled = found[_TEXT_END]
         rows[n_rows, 0] = kind
         rows[n_rows, 1] = n_lines
         rows[n_rows, 2] = start

@@ -27,6 +27,9 @@ _NO_SPAN = np.uint8(0)
 _QUOTE = 0x22
 _BACKSLASH = 0x5C
 _SLASH = 0x2F
+COPY_STEP = 32
+"""Bytes that are copied at once; so many behind a string are of no use."""
+
 _ESCAPES = sum(1 << (ord(letter) - _BACKSLASH) for letter in "\\bfnrt")
 """A bit for each letter behind a backslash, counted from the backslash itself."""
 
@@ -133,10 +136,16 @@ def json_copy(
 ) -> int:
     """Copy ``text[start:stop]`` to ``out`` from ``filled`` on; return where the copy ends.
 
-    text : (n,) uint8; out : (m,) uint8, written
+    text : (>= stop + COPY_STEP,) uint8; out : (>= filled + stop - start + COPY_STEP,) uint8, written
+    COPY_STEP bytes a step, some of them behind the copy
     """
-    for place in range(stop - start):
-        out[filled + place] = text[start + place]
+    # Unsigned: signed indices, which might be negative, would be looked at one by one.
+    source, target, end = np.uint64(start), np.uint64(filled), np.uint64(stop)
+    while source < end:
+        for place in range(COPY_STEP):
+            out[target + np.uint64(place)] = text[source + np.uint64(place)]
+        source += np.uint64(COPY_STEP)
+        target += np.uint64(COPY_STEP)
     return filled + stop - start
 
 
@@ -168,24 +177,36 @@ def json_write_character(out: NDArray[np.uint8], filled: int, code: int) -> int:
 
 
 @njit
-def json_unescape(
-    text: NDArray[np.uint8], start: int, stop: int, out: NDArray[np.uint8], filled: int
+def json_take_string(
+    text: NDArray[np.uint8],
+    position: int,
+    out: NDArray[np.uint8],
+    filled: int,
+    found: NDArray[np.int64],
 ) -> int:
-    """Write the string ``text[start:stop]`` without its escapes; return where it ends in ``out``.
+    """Write the string whose first byte is at ``position``, without its escapes.
 
-    text : (n + 64,) uint8, of which start and stop are what :func:`json_find_string_end` checked
-    out : (m,) uint8, written from ``filled`` on; never more than stop - start bytes
-    Two escapes of surrogates that pair up are one character, others U+FFFD.
+    text : (n + 64,) uint8, with a control character before n
+    out : uint8, written from ``filled`` on: no more bytes than the string has, and COPY_STEP of no use
+    found : (2,) int64; written: [0] is where it is no string, [1] where it ends in ``out``
+    Returns the place of the quote that ends it, or -1 as :func:`json_find_string_end`. Two escapes of
+    surrogates that pair up are one character, others U+FFFD. Cost: one pass.
     """
-    position = start
-    while position < stop:
-        special = min(json_find_special(text, position), stop)
+    while True:
+        special = json_find_special(text, position)
         filled = json_copy(text, position, special, out, filled)
-        if special == stop:
-            return filled
+        byte = np.int64(text[special])
+        if byte == _QUOTE:
+            found[1] = filled
+            return special
+        found[0] = special
+        if byte != _BACKSLASH:
+            return -1
         byte = np.int64(text[special + 1])
         position = special + 2
         if byte != 0x75:
+            if not json_is_escape(byte):
+                return -1
             if byte == 0x6E:
                 byte = 0x0A
             elif byte == 0x74:
@@ -200,19 +221,15 @@ def json_unescape(
             filled += 1
             continue
         code = json_read_hex(text, position)
+        if code < 0:
+            return -1
         position += 4
-        if (
-            0xD800 <= code <= 0xDBFF
-            and position + 6 <= stop
-            and text[position] == _BACKSLASH
-            and text[position + 1] == 0x75
-        ):
+        if 0xD800 <= code <= 0xDBFF and text[position] == _BACKSLASH and text[position + 1] == 0x75:
             second = json_read_hex(text, position + 2)
             if 0xDC00 <= second <= 0xDFFF:
                 code = 0x10000 + ((code - 0xD800) << 10) + (second - 0xDC00)
                 position += 6
         filled = json_write_character(out, filled, code)
-    return filled
 
 
 @njit

@@ -20,6 +20,7 @@ from numbpe_kernels.json_rows import (
     json_rows_read,
     make_row_reader,
 )
+from numbpe_kernels.json_text import COPY_STEP
 
 # Compiled, and as plain Python.
 IMPLEMENTATIONS = [json_rows_read, getattr(json_rows_read, "py_func", json_rows_read)]
@@ -34,7 +35,7 @@ def read_rows(data: bytes, names: tuple[str, ...], function: Any) -> list[tuple[
     text[len(data)] = ord("\n")
     reader = make_row_reader([name.encode() for name in names])
     cursor = np.zeros(3, dtype=np.int64)
-    out = np.zeros(len(data), dtype=np.uint8)
+    out = np.zeros(len(data) + COPY_STEP, dtype=np.uint8)
     offsets = np.zeros(ROWS_A_CALL + 1, dtype=np.int64)
     rows = np.zeros((ROWS_A_CALL, 3), dtype=np.int64)
     found = []
@@ -89,6 +90,8 @@ ROWS = [
     '{"text": "first", "text": null}',
     '{"text": 1, "text": "text"}',
     '{"text": ""}',
+    r'{"te\u0078t": "text", "\u0061": "key behind it", "te\u0078": "and", "\u0062\n": 1}',
+    r'{"a": {"b": "x\n", "\u0062c": 1, "\u0063": "y"}, "text": "\ud83d", "t\u0065xt": "a\ud83d"}',
     '{"": "empty name"}',
     '{"a": {"text": "inner"}, "b": [{"text": "in a list"}]}',
     '{"a": {"b": {"text": "deep"}}, "text": "outer"}',
