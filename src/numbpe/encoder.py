@@ -53,10 +53,19 @@ which of them merging does not make: that takes as long as encoding some megabyt
 
 
 class Encoder:
-    """Encodes with one definition; any number of threads may use one object."""
+    """Encodes with one definition; any number of threads may use one object.
 
-    def __init__(self, definition: TokenizerDefinition, pattern: Pattern | None) -> None:
+    max_cache_nbytes : the most that each thread remembers of words; MAX_CACHE_NBYTES by default
+    """
+
+    def __init__(
+        self,
+        definition: TokenizerDefinition,
+        pattern: Pattern | None,
+        max_cache_nbytes: int | None = None,
+    ) -> None:
         self._definition = definition
+        self._max_cache_nbytes = max_cache_nbytes
         self._pattern = pattern
         self._automaton = None if pattern is None else pattern.automaton
         self._model = build_encoder_model(definition)
@@ -171,7 +180,7 @@ class Encoder:
         try:
             state = self._idle_states.pop()
         except IndexError:
-            return ThreadState(self._scanner, self._model)
+            return ThreadState(self._scanner, self._model, self._max_cache_nbytes)
         if state.model is not self._model:
             state.use_model(self._model)
         elif self._looks_up_all and state.n_encoded_nbytes >= MUCH_NBYTES:

@@ -79,7 +79,8 @@ class GrowingVocabulary:
             if byte_ids.min() >= 0:
                 contents = words.contents[: words.offsets[-1]]
                 return byte_ids[contents], words.offsets, words.counts
-        encoder = Encoder(self._define(), None)
+        # Distinct words: none is met again, so that the least of a cache will do.
+        encoder = Encoder(self._define(), None, max_cache_nbytes=1)
         order = _order_words(words.counts)
         parts = np.stack([words.offsets[order], words.offsets[order + 1], np.full_like(order, -1)])
 
