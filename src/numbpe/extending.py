@@ -19,6 +19,7 @@ from numbpe.files import FilePath
 from numbpe.garbage import paused_collection
 from numbpe.growing import GrowingVocabulary, GrowthLimits, grow
 from numbpe.memory_budget import open_budget
+from numbpe.parallel import resolve_threads
 from numbpe.patterns import Pattern
 from numbpe.progress import Progress
 from numbpe.recipes import Recipe, get_recipe
@@ -142,7 +143,7 @@ def extend_with_report(
         counted = time.perf_counter()
         with paused_collection(), merging_bar(words, n_new, budget, bars) as show:
             growing = _begin(definition)
-            stopped_early = grow(growing, words, limits, show, threads=n_threads)
+            stopped_early = grow(growing, words, limits, show, threads=resolve_threads(threads))
             grown = _finish(definition, growing, rules, pattern)
     done = time.perf_counter()
     extended = Tokenizer.from_definition(grown, pattern)
