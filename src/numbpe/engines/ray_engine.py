@@ -10,7 +10,7 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from numbpe.engines.protocol import BLOCK_NBYTES
@@ -126,7 +126,11 @@ def import_ray() -> Any:
 
 
 class RaySession:
-    """A connection to a cluster."""
+    """A connection to a cluster.
+
+    Where a run fails, the few tasks that are under way are left to end: Ray 2.60 takes the whole process
+    down if a task is cancelled in the moment in which it completes.
+    """
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
@@ -143,15 +147,12 @@ class RaySession:
         call = self._make_call(function, shared, threads, 1)
         limit = self._limit_blocks(threads)
         pending: deque[Any] = deque()
-        try:
-            for block in blocks:
-                pending.append(call(block))
-                if len(pending) >= limit:
-                    yield self._take(pending.popleft())
-            while pending:
+        for block in blocks:
+            pending.append(call(block))
+            if len(pending) >= limit:
                 yield self._take(pending.popleft())
-        finally:
-            self._cancel(pending)
+        while pending:
+            yield self._take(pending.popleft())
 
     def map_and_sum(
         self,
@@ -188,22 +189,19 @@ class RaySession:
             sums = [add.remote(combine, *column) for column in columns]
             done.clear()
 
-        try:
-            for block in blocks:
-                report, *parts = call(block)
-                pending[report] = parts
-                if len(pending) >= limit:
-                    take_one()
-                if len(done) == _BLOCKS_A_SUM:
-                    add_up()
-            while pending:
+        for block in blocks:
+            report, *parts = call(block)
+            pending[report] = parts
+            if len(pending) >= limit:
                 take_one()
-            if done:
+            if len(done) == _BLOCKS_A_SUM:
                 add_up()
-            while sums:
-                yield self._take(sums.pop(0))
-        finally:
-            self._cancel([*pending, *sums])
+        while pending:
+            take_one()
+        if done:
+            add_up()
+        while sums:
+            yield self._take(sums.pop(0))
 
     def _limit_blocks(self, threads: int) -> int:
         n_cores = int(self._ray.cluster_resources().get("CPU", 0))
@@ -243,11 +241,6 @@ class RaySession:
                 f"Ray could not do a part of the work in {_TRIALS + 1} trials: {lines[0]}; see the logs "
                 "of its nodes, and whether their memory and disks suffice"
             ) from error
-
-    def _cancel(self, references: Iterable[Any]) -> None:
-        for reference in references:
-            with suppress(Exception):  # what is not needed is not worth an error
-                self._ray.cancel(reference)
 
 
 def _call(run: str, holder: list[Any], function: Callable[[Any, Any], Any], block: Any) -> Any:
