@@ -37,8 +37,9 @@ from numbpe_kernels.word_table import (
 MAX_CACHE_NBYTES: Final = 64 << 20
 """Most bytes of a cache; it is emptied when it would grow beyond."""
 
-FIRST_SLOTS: Final = 1 << 16
-"""Rows of a cache at first, 2 MB: the words of some megabytes of English."""
+FIRST_SLOTS: Final = 1 << 17
+"""Rows of a cache at first, 4 MB: the words of some ten megabytes of English. Making them more takes
+as long as encoding a megabyte, most of it for loading the kernel that does it."""
 
 _FIRST_ARENA_NBYTES: Final = 4 * BATCH_NBYTES
 _FIRST_CACHED_IDS: Final = 4 * BATCH_NBYTES
