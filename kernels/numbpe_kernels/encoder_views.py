@@ -42,7 +42,7 @@ from numbpe_kernels.word_table import WordTable
 
 SCANNER_SIZE = 20
 MODEL_SIZE = 28
-STATE_SIZE = 53
+STATE_SIZE = 54
 CALL_SIZE = 9
 DESCRIPTOR_SIZE = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE + CALL_SIZE
 """Numbers of a scanner, a model, a state and a call, which stand in this order."""
@@ -126,36 +126,37 @@ def encoder_view_state(d: NDArray[np.int64]) -> EncoderState:
         view_u64(d[i + 4], d[i + 5]),
         view_i64(d[i + 6], d[i + 7]),
         np.uint64(d[i + 8]),
+        np.uint64(d[i + 9]),
     )
-    cache = WordCache(table, view_u32(d[i + 9], d[i + 10]), view_i64(d[i + 11], d[i + 12]))
+    cache = WordCache(table, view_u32(d[i + 10], d[i + 11]), view_i64(d[i + 12], d[i + 13]))
     scratch = MergeScratch(
-        view_i32(d[i + 13], d[i + 14]),
-        view_i32(d[i + 15], d[i + 16]),
-        view_i32(d[i + 17], d[i + 18]),
-        view_i32(d[i + 19], d[i + 20]),
-        view_i32(d[i + 21], d[i + 22]),
-        view_i64(d[i + 23], d[i + 24]),
+        view_i32(d[i + 14], d[i + 15]),
+        view_i32(d[i + 16], d[i + 17]),
+        view_i32(d[i + 18], d[i + 19]),
+        view_i32(d[i + 20], d[i + 21]),
+        view_i32(d[i + 22], d[i + 23]),
+        view_i64(d[i + 24], d[i + 25]),
     )
     lanes = MergeLanes(
-        view_i32(d[i + 25], d[i + 26]),
-        view_i32(d[i + 27], d[i + 28]),
-        view_u64(d[i + 29], d[i + 30]),
-        view_u64(d[i + 31], d[i + 32]),
-        view_u64(d[i + 33], d[i + 34]),
+        view_i32(d[i + 26], d[i + 27]),
+        view_i32(d[i + 28], d[i + 29]),
+        view_u64(d[i + 30], d[i + 31]),
+        view_u64(d[i + 32], d[i + 33]),
+        view_u64(d[i + 34], d[i + 35]),
     )
     return EncoderState(
         cache,
         scratch,
         lanes,
-        view_i64(d[i + 35], d[i + 36]),
-        view_i64(d[i + 37], d[i + 38]),
-        view_i64(d[i + 39], d[i + 40]),
-        view_i64(d[i + 41], d[i + 42]),
-        view_u32(d[i + 43], d[i + 44]),
-        view_u64(d[i + 45], d[i + 46]),
-        view_i64(d[i + 47], d[i + 48]),
-        view_i64(d[i + 49], d[i + 50]),
-        view_i64(d[i + 51], d[i + 52]),
+        view_i64(d[i + 36], d[i + 37]),
+        view_i64(d[i + 38], d[i + 39]),
+        view_i64(d[i + 40], d[i + 41]),
+        view_i64(d[i + 42], d[i + 43]),
+        view_u32(d[i + 44], d[i + 45]),
+        view_u64(d[i + 46], d[i + 47]),
+        view_i64(d[i + 48], d[i + 49]),
+        view_i64(d[i + 50], d[i + 51]),
+        view_i64(d[i + 52], d[i + 53]),
     )
 
 

@@ -36,6 +36,7 @@ from numbpe_kernels.word_table import (
     SHORT_NBYTES,
     word_key_short,
     word_table_enter,
+    word_table_first_row,
     word_table_hash,
     word_table_probe,
 )
@@ -47,7 +48,6 @@ _ROW = np.uint64(ROW_WIDTH)
 _WIDTH = np.uint64(BATCH_WIDTH)
 _SHORT = np.uint64(SHORT_NBYTES)
 _MAX_CACHED = np.uint64(MAX_CACHED_NBYTES)
-_ROW_SHIFT = np.uint64(2)
 _BATCH_SHIFT = np.uint64(2)
 
 
@@ -69,14 +69,14 @@ def encoder_hash_short_words(
     Returns how many words are done then, and where the next one begins. Writes the batch.
     """
     table = state.cache.table
-    rows, batch, shift = table.rows, table.batch, table.shift
+    rows, batch = table.rows, table.batch
     while n_done < n_most and start != stop:
         end = np.uint64(ends[first + n_done])
         length = end - start
         if length > _SHORT:
             break
-        low, high, mixed = word_key_short(text, start, length)
-        row = (mixed >> shift) << _ROW_SHIFT
+        low, high = word_key_short(text, start, length)
+        row = word_table_first_row(table, low, high)
         column = n_done << _BATCH_SHIFT
         batch[column] = low
         batch[column + BATCH_HIGH] = high

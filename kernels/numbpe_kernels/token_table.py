@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit, njit_inline
-from numbpe_kernels.word_table import word_key
+from numbpe_kernels.word_table import word_key, word_mix
 
 _EMPTY = np.uint64(0)
 _ONE = np.uint64(1)
@@ -51,7 +51,7 @@ def token_table_find(table: TokenTable, text: NDArray[np.uint8], start: int, len
 
     text : (n,) uint8 with padding; start, length : int64, length at least 1. Reads only; int64.
     """
-    _, _, mixed = word_key(text, start, length)
+    mixed = word_mix(*word_key(text, start, length))
     last = np.uint64(table.slots.shape[0] - 1)
     place = (mixed >> _ONE) & last
     while table.slots[place] != _EMPTY:
@@ -73,7 +73,7 @@ def token_table_fill(table: TokenTable, ids: NDArray[np.int64]) -> None:
     last = np.uint64(table.slots.shape[0] - 1)
     for i in range(ids.shape[0]):
         offset = table.offsets[ids[i]]
-        _, _, mixed = word_key(table.contents, offset, table.offsets[ids[i] + 1] - offset)
+        mixed = word_mix(*word_key(table.contents, offset, table.offsets[ids[i] + 1] - offset))
         place = (mixed >> _ONE) & last
         while table.slots[place] != _EMPTY:
             place = (place + _ONE) & last

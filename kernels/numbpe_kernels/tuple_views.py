@@ -13,11 +13,11 @@ from numbpe_kernels.views import view_i32, view_i64, view_u8, view_u16, view_u64
 from numbpe_kernels.word_table import WordTable
 
 TUPLE_MODEL_SIZE = 35
-TUPLE_STATE_SIZE = 58
+TUPLE_STATE_SIZE = 60
 TUPLE_DESCRIPTOR_SIZE = TUPLE_MODEL_SIZE + TUPLE_STATE_SIZE
 """Numbers of a model and a state, which stand in this order."""
 
-_WORD_TABLE_SIZE = 9
+_WORD_TABLE_SIZE = 10
 
 
 @njit
@@ -47,13 +47,14 @@ def tuple_view_model(d: NDArray[np.int64]) -> TupleModel:
 
 @njit_inline
 def view_word_table(d: NDArray[np.int64], i: int) -> WordTable:
-    """Return the table that stands at ``i``, int64. d : (i + 9 or more,) int64. Reads only."""
+    """Return the table that stands at ``i``, int64. d : (i + 10 or more,) int64. Reads only."""
     return WordTable(
         view_u64(d[i], d[i + 1]),
         view_u8(d[i + 2], d[i + 3]),
         view_u64(d[i + 4], d[i + 5]),
         view_i64(d[i + 6], d[i + 7]),
         np.uint64(d[i + 8]),
+        np.uint64(d[i + 9]),
     )
 
 

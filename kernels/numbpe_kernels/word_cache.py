@@ -30,6 +30,9 @@ MAX_CACHED_NBYTES = 256
 BATCH_NBYTES = LONGEST_BATCH * MAX_CACHED_NBYTES
 """Room in the arena, and ids in ``ids``, that a batch may take."""
 
+CACHE_SALT = np.uint64(0x2D358DCCAA6C78A5)
+"""The salt of the table of a cache: words often come in the order of a table that counted them."""
+
 IDS_END = 0
 CACHE_STATE_SIZE = 1
 

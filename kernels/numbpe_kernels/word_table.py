@@ -72,6 +72,8 @@ class WordTable(NamedTuple):
         key, its first row, and where it begins
     state : (STATE_SIZE,) int64, rows in use and bytes in the arena
     shift : uint64, 64 - log2(m)
+    salt : uint64, what the key is mixed with when its row is chosen. Words that come in the order of the
+        rows of one table would crowd one region of another that has the same salt
     """
 
     rows: NDArray[np.uint64]
@@ -79,9 +81,10 @@ class WordTable(NamedTuple):
     batch: NDArray[np.uint64]
     state: NDArray[np.int64]
     shift: np.uint64
+    salt: np.uint64
 
 
-def make_word_table(n_slots: int, arena_nbytes: int) -> WordTable:
+def make_word_table(n_slots: int, arena_nbytes: int, salt: np.uint64 = _ZERO) -> WordTable:
     """Return an empty table of ``n_slots`` rows, a power of two, at least 2."""
     return WordTable(
         rows=np.zeros(n_slots * ROW_WIDTH, dtype=np.uint64),
@@ -89,6 +92,7 @@ def make_word_table(n_slots: int, arena_nbytes: int) -> WordTable:
         batch=np.zeros(LONGEST_BATCH * BATCH_WIDTH, dtype=np.uint64),
         state=np.zeros(STATE_SIZE, dtype=np.int64),
         shift=np.uint64(64 - (n_slots.bit_length() - 1)),
+        salt=salt,
     )
 
 
@@ -96,6 +100,12 @@ def make_word_table(n_slots: int, arena_nbytes: int) -> WordTable:
 def word_mix(low: np.uint64, high: np.uint64) -> np.uint64:
     """Return a hash of a key whose upper bits depend on all its bits. low, high : uint64."""
     return (low ^ high * _OTHER_FACTOR) * _FACTOR
+
+
+@njit_inline
+def word_table_first_row(table: WordTable, low: np.uint64, high: np.uint64) -> np.uint64:
+    """Return where the row begins in which a word is sought first. low, high : uint64. Reads only; uint64."""
+    return (word_mix(low ^ table.salt, high) >> table.shift) << _ROW_SHIFT
 
 
 @njit
@@ -164,29 +174,26 @@ def word_table_probe(
 @njit_inline
 def word_key_short(
     text: NDArray[np.uint8], start: np.uint64, length: np.uint64
-) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """Return the two numbers of the key of a short word, and its hash, all uint64.
+) -> tuple[np.uint64, np.uint64]:
+    """Return the two numbers of the key of a short word, both uint64.
 
     text : (n,) uint8 with padding; start, length : uint64, length 1 to SHORT_NBYTES. Reads only.
     """
     low = load_u64(text, start) & _LOW_MASKS[length]
     high = load_u64(text, start + _BYTE_BITS) & _HIGH_MASKS[length]
     high |= length << _LENGTH_SHIFT
-    return low, high, word_mix(low, high)
+    return low, high
 
 
 @njit_inline
-def word_key(
-    text: NDArray[np.uint8], start: int, length: int
-) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """Return the two numbers of a word's key, and its hash, all uint64.
+def word_key(text: NDArray[np.uint8], start: int, length: int) -> tuple[np.uint64, np.uint64]:
+    """Return the two numbers of a word's key, both uint64: of a long one its hash and its length.
 
     text : (n,) uint8 with padding; start, length : int64, length at least 1. Reads only.
     """
     if length <= SHORT_NBYTES:
         return word_key_short(text, np.uint64(start), np.uint64(length))
-    mixed = word_hash_long(text, start, length)
-    return mixed, LONG_MARK | np.uint64(length), mixed
+    return word_hash_long(text, start, length), LONG_MARK | np.uint64(length)
 
 
 @njit_inline
@@ -198,9 +205,9 @@ def word_table_hash(
     text : (n,) uint8 with padding; start, length : int64, length at least 1; i : uint64
     Also asks for the cache line of the row.
     """
-    low, high, mixed = word_key(text, start, length)
+    low, high = word_key(text, start, length)
     place = i << _BATCH_SHIFT
-    row = (mixed >> table.shift) << _ROW_SHIFT
+    row = word_table_first_row(table, low, high)
     table.batch[place] = low
     table.batch[place + BATCH_HIGH] = high
     table.batch[place + BATCH_ROW] = row
@@ -297,8 +304,7 @@ def word_table_move_row(
     rows = table.rows
     last = np.uint64(rows.shape[0] - 1)
     low, high = old_rows[old + LOW], old_rows[old + HIGH]
-    mixed = low if high >= LONG_MARK else word_mix(low, high)
-    row = (mixed >> table.shift) << _ROW_SHIFT
+    row = word_table_first_row(table, low, high)
     while rows[row + HIGH] != _ZERO:
         row = (row + _ROW) & last
     for column in range(ROW_WIDTH):
@@ -341,17 +347,14 @@ def word_table_absorb(table: WordTable, other: WordTable, start: int) -> int:
         low = other.rows[theirs + LOW]
         place = 0
         room = table.arena.shape[0] - table.state[ARENA_END] - 64
-        mixed = low
         if high >= LONG_MARK:
             place = np.int64(other.rows[theirs + PLACE])
             room -= np.int64(high & ~LONG_MARK)
-        else:
-            mixed = word_mix(low, high)
         if room < 0 or table.state[N_WORDS] >= capacity:
             return step
         table.batch[_ZERO] = low
         table.batch[BATCH_HIGH] = high
-        table.batch[BATCH_ROW] = (mixed >> table.shift) << _ROW_SHIFT
+        table.batch[BATCH_ROW] = word_table_first_row(table, low, high)
         row = word_table_probe(table, other.arena, place, _ZERO)
         count = other.rows[theirs + COUNT]
         if rows[row + HIGH] == _ZERO:

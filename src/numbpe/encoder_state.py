@@ -23,6 +23,7 @@ from numbpe_kernels.scanner import Scanner
 from numbpe_kernels.scanning import POSITION, SCAN_SIZE
 from numbpe_kernels.word_cache import (
     BATCH_NBYTES,
+    CACHE_SALT,
     CACHE_STATE_SIZE,
     WordCache,
     word_cache_capacity,
@@ -96,7 +97,7 @@ class ThreadState:
     def _make_arrays(cursors: NDArray[np.int64]) -> kernel.EncoderState:
         return kernel.EncoderState(
             cache=WordCache(
-                table=make_word_table(FIRST_SLOTS, _FIRST_ARENA_NBYTES),
+                table=make_word_table(FIRST_SLOTS, _FIRST_ARENA_NBYTES, CACHE_SALT),
                 ids=np.empty(_FIRST_CACHED_IDS, dtype=np.uint32),
                 state=np.zeros(CACHE_STATE_SIZE, dtype=np.int64),
             ),

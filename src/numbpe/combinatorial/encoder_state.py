@@ -12,6 +12,7 @@ from numbpe_kernels import tuple_cache as cache
 from numbpe_kernels import tuple_encoding as kernel
 from numbpe_kernels.tuple_model import TupleModel, TupleScratch
 from numbpe_kernels.tuple_words import WORD_SCAN_SIZE
+from numbpe_kernels.word_cache import CACHE_SALT
 from numbpe_kernels.word_table import (
     ARENA_END,
     BATCH,
@@ -46,8 +47,8 @@ class RowState:
         progress[cache.GAPS_END] = cache.FIRST_GAP
         self._set_arrays(
             cache.TupleState(
-                words=make_word_table(_FIRST_SLOTS, _FIRST_NBYTES),
-                gaps=make_word_table(_FIRST_GAP_SLOTS, _FIRST_NBYTES),
+                words=make_word_table(_FIRST_SLOTS, _FIRST_NBYTES, CACHE_SALT),
+                gaps=make_word_table(_FIRST_GAP_SLOTS, _FIRST_NBYTES, CACHE_SALT),
                 word_values=np.empty(_FIRST_NBYTES, dtype=np.int32),
                 gap_values=np.empty(_FIRST_NBYTES, dtype=np.int32),
                 long_values=_make_long_values(_KEPT_ROWS),
