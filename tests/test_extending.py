@@ -161,18 +161,6 @@ def test_encode_words__in_several_calls(monkeypatch: pytest.MonkeyPatch, threads
     assert [array.tolist() for array in nothing] == [[], [0], []]
 
 
-def test_order_words__spreads_what_lies_side_by_side() -> None:
-    """Truth: by construction: each number once, frequent ones first; of any hundred of 10,000 with
-    equal counts, which stand in the order of their hashes, about ten are of each tenth."""
-    counts = np.array([1] * 10_000 + [5, 9])
-    order = growing._order_words(counts)
-    assert sorted(order.tolist()) == list(range(10_002))
-    assert order[:2].tolist() == [10_001, 10_000]
-    for first in range(2, 9_000, 777):
-        shares = np.histogram(order[first : first + 100], 10, (0, 10_000))[0]
-        assert 8 <= shares.min() <= shares.max() <= 12
-
-
 def test_merge_run__begins_with_tokens_of_several_bytes() -> None:
     """Truth: the run over bytes, stopped and begun anew with the words as they were then."""
     for seed in range(40):

@@ -10,7 +10,6 @@ one id, and with vocabularies from elsewhere, some of whose tokens no merge made
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import gcd
 from typing import Any
 
 import numpy as np
@@ -31,8 +30,6 @@ ENCODED_NBYTES = 1 << 17
 
 MOST_CALLS = 64
 """About as many calls at most: each looks once at the bytes of all words."""
-
-_GOLDEN_RATIO = 0.6180339887
 
 
 @dataclass
@@ -81,7 +78,7 @@ class GrowingVocabulary:
                 return byte_ids[contents], words.offsets, words.counts
         # Distinct words: none is met again, so that the least of a cache will do.
         encoder = Encoder(self._define(), None, max_cache_nbytes=1)
-        order = _order_words(words.counts)
+        order = np.argsort(-words.counts, kind="stable")
         parts = np.stack([words.offsets[order], words.offsets[order + 1], np.full_like(order, -1)])
 
         def encode(group: NDArray[np.int64]) -> tuple[Tokens, NDArray[np.int64]]:
@@ -113,21 +110,6 @@ class GrowingVocabulary:
             pattern=(),
         )
         return TokenizerDefinition(vocabulary, self.rules)
-
-
-def _order_words(counts: Counts) -> NDArray[np.int64]:
-    """Return the numbers of words, the most frequent first, those with equal counts leaping about.
-
-    Merging takes them in this order. Words come out of a table by ascending hash; in that order they
-    would crowd one region of the cache of an encoder, which hashes alike, until each takes
-    thousands of probes.
-    """
-    n_words = len(counts)
-    stride = max(1, int(_GOLDEN_RATIO * n_words))
-    while gcd(stride, n_words) > 1:
-        stride += 1
-    order = np.arange(n_words, dtype=np.int64) * stride % max(1, n_words)
-    return order[np.argsort(-counts[order], kind="stable")]
 
 
 def _group_parts(parts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

@@ -10,7 +10,9 @@ import pytest
 
 from numbpe.arrays import copy_text
 from numbpe.spilling import export_parts, export_words
+from numbpe.word_tables import grow_rows
 from numbpe_kernels import word_table as kernel
+from numbpe_kernels.word_cache import CACHE_SALT
 from numbpe_kernels.word_table import ARENA_END, N_WORDS, make_word_table
 
 
@@ -122,6 +124,32 @@ def test_word_table_add__equal_hashes(monkeypatch):
     table = make_word_table(64, 1 << 12)
     kernel.word_table_add(table, text, 0, ends, 0, len(ends))
     assert export(table) == dict(Counter(words))
+
+
+def measure_longest_run(table):
+    """Return how many rows in use lie side by side at most: what a word may have to go past."""
+    is_used = np.append(table.rows.reshape(-1, kernel.ROW_WIDTH)[:, kernel.HIGH] > 0, False)
+    borders = np.flatnonzero(~is_used)
+    return int(np.diff(borders, prepend=-1).max()) - 1
+
+
+@pytest.mark.parametrize("n_random", [6, 20])
+def test_salt__spreads_words_that_come_in_the_order_of_another_table(n_random):
+    """Truth: by construction: the first sixteenth of a large table are words with the least hashes,
+    short or long; they fill a third of a small one, and with its salt crowd nowhere."""
+    words = [random.Random(n).randbytes(n_random) for n in range(20_000)]
+    counted = make_word_table(1 << 16, 1 << 20)
+    text, ends = lay_out(words)
+    assert kernel.word_table_add(counted, text, 0, ends, 0, len(ends)) == len(words)
+    text, ends = lay_out(list(export(counted))[: 20_000 // 16])
+    runs = []
+    for salt in (counted.salt, CACHE_SALT):
+        table = make_word_table(1 << 12, 1 << 20, salt)
+        assert kernel.word_table_add(table, text, 0, ends, 0, len(ends)) == len(ends)
+        runs.append(measure_longest_run(grow_rows(table)))
+        runs.append(measure_longest_run(table))
+    assert min(runs[:2]) > 500
+    assert max(runs[2:]) < 60
 
 
 @pytest.mark.parametrize("seed", range(4))
