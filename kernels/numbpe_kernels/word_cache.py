@@ -37,6 +37,7 @@ IDS_END = 0
 CACHE_STATE_SIZE = 1
 
 _MAX_INLINE_IDS = 3
+_SPARSE_SIZE = 1 << 20  # 8 MiB
 _PLACE_BITS = np.uint64(40)
 _PLACE_MASK = np.uint64((1 << 40) - 1)
 HALF = np.uint64(32)
@@ -103,9 +104,11 @@ def word_cache_capacity(table: WordTable) -> int:
     """Return how many words the cache takes, int64. Reads only.
 
     Three eighths of its rows, half of what the table would take: nearly all words then stand in the
-    first row that is looked at, and which row it is need not be foreseen.
+    first row that is looked at, and which row it is need not be foreseen. A table that no near cache
+    holds is filled, since its words are far in any case.
     """
-    return word_table_capacity(table) // 2
+    capacity = word_table_capacity(table)
+    return capacity // 2 if table.rows.shape[0] <= _SPARSE_SIZE else capacity
 
 
 @njit_inline
