@@ -149,11 +149,12 @@ def junctions_copy_words(
     size = np.uint64(words_out.shape[0])
     while n_taken < n_ends and position != stop and n_words < size:
         end = np.uint64(ends[n_taken])
-        n_bytes = end - position
-        two = np.uint64(text[position]) << _BYTE_BITS | np.uint64(text[position + _ONE])
-        is_long = n_bytes >= np.uint64(two >= _FIRST_THAI) * _LESS + _LEAST
-        if make_opaque(np.uint64((text[end - _ONE] >= _NOT_ASCII) & is_long)) != EMPTY:
-            break
+        # Asked first, since in most texts it is nearly always the same.
+        if text[end - _ONE] >= _NOT_ASCII:
+            two = np.uint64(text[position]) << _BYTE_BITS | np.uint64(text[position + _ONE])
+            least = np.uint64(two >= _FIRST_THAI) * _LESS + _LEAST
+            if make_opaque(np.uint64(end - position >= least)) != EMPTY:
+                break
         words_out[n_words] = np.int64(end)
         n_words += _ONE
         n_taken += _ONE
