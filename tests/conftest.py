@@ -1,6 +1,9 @@
-"""What tests share: where the reference data lies, and seeded randomness."""
+"""What tests share: where the reference data lies, modules of the benchmarks, and seeded randomness."""
 
+import importlib
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -21,3 +24,10 @@ def shared_data() -> Path:
 def rng() -> np.random.Generator:
     """A random generator that gives the same numbers in every run."""
     return np.random.default_rng(20_260_101)
+
+
+@pytest.fixture
+def load_module(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """Imports modules of the benchmarks, which see each other as programs do."""
+    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
+    return importlib.import_module

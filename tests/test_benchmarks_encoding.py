@@ -1,7 +1,6 @@
 """The benchmark of encoding: what is timed is new text, ids are compared, figures become tables."""
 
 import hashlib
-import importlib
 import json
 import random
 import subprocess
@@ -20,13 +19,6 @@ import numbpe
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 LABELS = ("numbpe", "gigatoken", "tokenizers 0.23")
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.fixture
-def load_module(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """Imports modules of the benchmarks, which see each other as programs do."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module
 
 
 def run_program(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,14 +1,11 @@
 """The benchmark of scale: text grows as real text does, fits are what they say, tables have them."""
 
-import importlib
 import json
 import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -17,13 +14,6 @@ import numbpe
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 SEPARATOR = b"<|endoftext|>\n"
-
-
-@pytest.fixture
-def load_module(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """Imports modules of the benchmarks, which see each other as programs do."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module
 
 
 def run_program(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -12,21 +12,29 @@ from numpy.typing import NDArray
 from numbpe_kernels._jit import njit
 from numbpe_kernels.automaton import Automaton
 from numbpe_kernels.characters import CharacterTable
-from numbpe_kernels.class_masks import ClassTable
 from numbpe_kernels.encoder_arrays import N_DONE, EncoderState
 from numbpe_kernels.encoding import encode_words
 from numbpe_kernels.junction_table import JunctionTable
 from numbpe_kernels.junctions import N_WORDS, junctions_refine
 from numbpe_kernels.lanes import MergeLanes
 from numbpe_kernels.model import EncoderModel
-from numbpe_kernels.ranks import MergeScratch, MergeTable
 from numbpe_kernels.scanner import Scanner
 from numbpe_kernels.scanning import (
     N_ENDS,
     scan_at_junctions,
     scan_whole_parts,
 )
-from numbpe_kernels.token_table import TokenTable
+from numbpe_kernels.structure_views import (
+    MERGE_SCRATCH_SIZE,
+    MERGE_TABLE_SIZE,
+    TOKEN_TABLE_SIZE,
+    WORD_TABLE_SIZE,
+    view_class_table,
+    view_merge_scratch,
+    view_merge_table,
+    view_token_table,
+    view_word_table,
+)
 from numbpe_kernels.views import (
     view_i32,
     view_i64,
@@ -38,7 +46,6 @@ from numbpe_kernels.views import (
     view_u64,
 )
 from numbpe_kernels.word_cache import WordCache
-from numbpe_kernels.word_table import WordTable
 
 SCANNER_SIZE = 20
 MODEL_SIZE = 28
@@ -57,6 +64,11 @@ JUNCTIONS_SIZE = 8
 _MODEL = SCANNER_SIZE
 _STATE = SCANNER_SIZE + MODEL_SIZE
 _CALL = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE
+_CHARACTERS = _MODEL + MERGE_TABLE_SIZE
+_TOKENS = _CHARACTERS + 9
+_SCRATCH = _STATE + WORD_TABLE_SIZE + 4
+_LANES = _SCRATCH + MERGE_SCRATCH_SIZE
+"""Where parts of the descriptor begin."""
 
 
 class EncoderCall(NamedTuple):
@@ -80,83 +92,58 @@ def encoder_view_scanner(d: NDArray[np.int64]) -> Scanner:
         view_i64(d[11], d[12]),
         view_u8_matrix(d[13], d[14], d[15]),
     )
-    classes = ClassTable(view_i32(d[16], d[17]), view_u8(d[18], d[19]))
-    return Scanner(d[0], automaton, classes)
+    return Scanner(d[0], automaton, view_class_table(d, np.int64(16)))
 
 
 @njit
 def encoder_view_model(d: NDArray[np.int64]) -> EncoderModel:
     """Return the model of a descriptor. d : (DESCRIPTOR_SIZE,) int64. Reads only."""
-    i = _MODEL
-    merges = MergeTable(
-        view_u64(d[i], d[i + 1]),
-        np.uint64(d[i + 2]),
-        view_i32(d[i + 3], d[i + 4]),
-        view_i32(d[i + 5], d[i + 6]),
-        view_i32(d[i + 7], d[i + 8]),
-    )
+    i = _CHARACTERS
     characters = CharacterTable(
-        view_u16(d[i + 9], d[i + 10]),
-        view_i32(d[i + 11], d[i + 12]),
-        view_u8(d[i + 13], d[i + 14]),
-        view_i64(d[i + 15], d[i + 16]),
-        d[i + 17],
+        view_u16(d[i], d[i + 1]),
+        view_i32(d[i + 2], d[i + 3]),
+        view_u8(d[i + 4], d[i + 5]),
+        view_i64(d[i + 6], d[i + 7]),
+        d[i + 8],
     )
-    tokens = TokenTable(
-        view_u64(d[i + 18], d[i + 19]),
-        view_u8(d[i + 20], d[i + 21]),
-        view_i64(d[i + 22], d[i + 23]),
-    )
+    j = _TOKENS + TOKEN_TABLE_SIZE
     return EncoderModel(
-        merges,
+        view_merge_table(d, np.int64(_MODEL)),
         characters,
-        tokens,
-        view_i32(d[i + 24], d[i + 25]),
-        view_i64(d[i + 26], d[i + 27]),
+        view_token_table(d, np.int64(_TOKENS)),
+        view_i32(d[j], d[j + 1]),
+        view_i64(d[j + 2], d[j + 3]),
     )
 
 
 @njit
 def encoder_view_state(d: NDArray[np.int64]) -> EncoderState:
     """Return the state of a descriptor. d : (DESCRIPTOR_SIZE,) int64. Reads only."""
-    i = _STATE
-    table = WordTable(
-        view_u64(d[i], d[i + 1]),
-        view_u8(d[i + 2], d[i + 3]),
-        view_u64(d[i + 4], d[i + 5]),
-        view_i64(d[i + 6], d[i + 7]),
-        np.uint64(d[i + 8]),
-        np.uint64(d[i + 9]),
-    )
-    cache = WordCache(table, view_u32(d[i + 10], d[i + 11]), view_i64(d[i + 12], d[i + 13]))
-    scratch = MergeScratch(
-        view_i32(d[i + 14], d[i + 15]),
-        view_i32(d[i + 16], d[i + 17]),
-        view_i32(d[i + 18], d[i + 19]),
-        view_i32(d[i + 20], d[i + 21]),
-        view_i32(d[i + 22], d[i + 23]),
-        view_i64(d[i + 24], d[i + 25]),
-    )
+    table = view_word_table(d, np.int64(_STATE))
+    i = _STATE + WORD_TABLE_SIZE
+    cache = WordCache(table, view_u32(d[i], d[i + 1]), view_i64(d[i + 2], d[i + 3]))
+    i = _LANES
     lanes = MergeLanes(
-        view_i32(d[i + 26], d[i + 27]),
-        view_i32(d[i + 28], d[i + 29]),
-        view_u64(d[i + 30], d[i + 31]),
-        view_u64(d[i + 32], d[i + 33]),
-        view_u64(d[i + 34], d[i + 35]),
+        view_i32(d[i], d[i + 1]),
+        view_i32(d[i + 2], d[i + 3]),
+        view_u64(d[i + 4], d[i + 5]),
+        view_u64(d[i + 6], d[i + 7]),
+        view_u64(d[i + 8], d[i + 9]),
     )
+    j = _LANES + 10
     return EncoderState(
         cache,
-        scratch,
+        view_merge_scratch(d, np.int64(_SCRATCH)),
         lanes,
-        view_i64(d[i + 36], d[i + 37]),
-        view_i64(d[i + 38], d[i + 39]),
-        view_i64(d[i + 40], d[i + 41]),
-        view_i64(d[i + 42], d[i + 43]),
-        view_u32(d[i + 44], d[i + 45]),
-        view_u64(d[i + 46], d[i + 47]),
-        view_i64(d[i + 48], d[i + 49]),
-        view_i64(d[i + 50], d[i + 51]),
-        view_i64(d[i + 52], d[i + 53]),
+        view_i64(d[j], d[j + 1]),
+        view_i64(d[j + 2], d[j + 3]),
+        view_i64(d[j + 4], d[j + 5]),
+        view_i64(d[j + 6], d[j + 7]),
+        view_u32(d[j + 8], d[j + 9]),
+        view_u64(d[j + 10], d[j + 11]),
+        view_i64(d[j + 12], d[j + 13]),
+        view_i64(d[j + 14], d[j + 15]),
+        view_i64(d[j + 16], d[j + 17]),
     )
 
 

@@ -37,7 +37,7 @@ IDS_END = 0
 CACHE_STATE_SIZE = 1
 
 _MAX_INLINE_IDS = 3
-_SPARSE_SIZE = 1 << 20  # 8 MiB
+_SPARSE_SIZE = 1 << 20  # entries of rows: 8 MiB
 _PLACE_BITS = np.uint64(40)
 _PLACE_MASK = np.uint64((1 << 40) - 1)
 HALF = np.uint64(32)

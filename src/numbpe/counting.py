@@ -14,7 +14,6 @@ from numbpe.chunks import Chunk
 from numbpe.corpus import CHUNK_NBYTES, ChunkReader, ErrorPolicy
 from numbpe.engines.choice import SourceOptions, split_options
 from numbpe.engines.protocol import Engine
-from numbpe.errors import DataError
 from numbpe.files import FilePath
 from numbpe.garbage import paused_collection
 from numbpe.memory_budget import MemoryBudget, open_budget
@@ -200,7 +199,7 @@ class CountingRun:
                 call_interruptibly(self._spill_all)
                 checkpoint.commit(stop, self._n_source_bytes)
         if not self._n_source_bytes:
-            raise DataError(f"nothing to read: {resolved.description} holds no text")
+            raise resolved.word_empty()
         return call_interruptibly(lambda: self._gather(runs))
 
     def _describe_work(self, errors: ErrorPolicy, source: ResolvedSource) -> dict[str, object]:

@@ -125,14 +125,15 @@ class Encoder:
         may_refine = self._may_refine and text.max(initial=0) >= 0x80
         state = self._borrow_state()
         try:
+            n_bytes = len(text)
             if is_short:
                 call = state.set_short_parts(text, parts)
             else:
-                n_ids = int((parts[:, 1] - parts[:, 0]).sum()) + n_parts + kernel.ID_SLACK
-                ids = np.empty(n_ids, dtype=np.uint32)
+                n_bytes = int((parts[:, 1] - parts[:, 0]).sum())
+                ids = np.empty(n_bytes + n_parts + kernel.ID_SLACK, dtype=np.uint32)
                 call = EncoderCall(text, parts, ids, np.zeros(n_parts + 1, dtype=np.int64))
                 state.set_call(call)
-            state.n_encoded_nbytes += len(text)
+            state.n_encoded_nbytes += n_bytes
             state.begin()
             self._run(state, text, parts, may_refine)
             # What is not used must not stay allocated: most texts have far fewer ids than bytes.

@@ -59,7 +59,16 @@ _KEPT_SCRATCH: Final = 1 << 12
 
 
 class ThreadState:
-    """The arrays of one thread; used by one thread at a time."""
+    """The arrays of one thread; used by one thread at a time.
+
+    text : (SHORT_NBYTES + TEXT_PADDING,) uint8, room for a short text, and text_view, the same memory
+    part : (1, 3) int64, that text as one part: 0, where it ends, -1; parts : (SHORT_PARTS, 3) int64, as
+        several: starts, stops, and the ids of the added tokens behind them
+    ids : (SHORT_NBYTES + SHORT_PARTS + ID_SLACK,) uint32 and offsets : (SHORT_PARTS + 1,) int64, what
+        the kernel writes of a short text
+    arrays : what the kernels go on with from one text to the next; descriptor : int64, all of it for them
+    n_encoded_nbytes : about how many bytes were encoded
+    """
 
     def __init__(
         self,

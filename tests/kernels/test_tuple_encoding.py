@@ -16,6 +16,7 @@ from numbpe_kernels import (
     class_masks,
     masks,
     ranks,
+    structure_views,
     token_table,
     tuple_cache,
     tuple_encoding,
@@ -28,7 +29,7 @@ from numbpe_kernels import (
 
 MODULES = (
     characters, class_masks, masks, ranks, token_table, tuple_cache, tuple_encoding, tuple_model,
-    tuple_views, tuple_words, utf8, word_table, encoder_state, encoder_tables, word_tables,
+    structure_views, tuple_views, tuple_words, utf8, word_table, encoder_state, encoder_tables, word_tables,
 )  # fmt: skip
 
 TEXTS = [
