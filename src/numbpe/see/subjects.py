@@ -161,9 +161,7 @@ class CombinatorialSubject:
     @property
     def makeup(self) -> str:
         """How many rows each of the four tables has."""
-        sizes = self._tokenizer.sizes.items()
-        tables = ", ".join(f"{n:,} {name}{'' if n == 1 else 's'}" for name, n in sizes)
-        return tables.replace("prefixs", "prefixes").replace("suffixs", "suffixes")
+        return ", ".join(_count(n, name) for name, n in self._tokenizer.sizes.items())
 
     @cached_property
     def contents(self) -> Mapping[int, bytes]:
@@ -191,6 +189,12 @@ class CombinatorialSubject:
     def describe(self) -> Model:
         """Return the tables as the stepper holds them."""
         return describe_combinatorial(self._vocabulary, self.name)
+
+
+def _count(n: int, noun: str) -> str:
+    """Return a number of things in words: ``1 core``, ``2 prefixes``."""
+    ending = "" if n == 1 else "es" if noun.endswith("x") else "s"
+    return f"{n:,} {noun}{ending}"
 
 
 AnyTokenizer = Tokenizer | CombinatorialTokenizer
