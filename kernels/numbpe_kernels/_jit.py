@@ -93,8 +93,32 @@ class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = (_ChosenFolder, _UserFolder, _SourceFolder)
 
 
+class _CacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]
+    """Keep with the compiled code what it was compiled from and for, and load no other.
+
+    Of two processes that compile one kernel for different types at the same time, both may choose the
+    same file, and the code of one be found under the name of the other.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        super().save(key, (self._source_stamp, key, data))
+
+    def load(self, key: Any) -> Any:
+        kept = super().load(key)
+        is_right = isinstance(kept, tuple) and kept[:2] == (self._source_stamp, key)
+        return kept[2] if is_right else None
+
+
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
     _impl_class = _KernelCacheImpl
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _CacheFile(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=self._impl.locator.get_source_stamp(),
+        )
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return compiled code, or None; what an older version left is dropped, not an error.

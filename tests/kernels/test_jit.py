@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from numbpe_kernels._jit import _CacheFile
+
 SCRIPT = """
 import numpy as np
 from numbpe_kernels.csr import csr_write_cells
@@ -42,6 +44,22 @@ def test_cache__bounds_checks_are_kept_apart(tmp_path):
     assert not run_script(tmp_path, NUMBA_BOUNDSCHECK="1")
     assert run_script(tmp_path, NUMBA_BOUNDSCHECK="1")
     assert run_script(tmp_path)
+
+
+def test_cache__of_two_processes_that_save_at_once(tmp_path):
+    """Truth: by definition; both find the index empty, choose one file, and the first index stays."""
+    first, second = (_CacheFile(str(tmp_path), "kernel", "stamp") for _ in range(2))
+    first.save(("int32",), b"of int32")
+    index = (tmp_path / "kernel.nbi").read_bytes()
+    (tmp_path / "kernel.nbi").unlink()
+    second.save(("uint8",), b"of uint8")
+    (tmp_path / "kernel.nbi").write_bytes(index)
+    assert first.load(("int32",)) is None
+    first.save(("int32",), b"of int32")
+    second.save(("uint8",), b"of uint8")
+    assert first.load(("int32",)) == b"of int32"
+    assert first.load(("uint8",)) == b"of uint8"
+    assert _CacheFile(str(tmp_path), "kernel", "other stamp").load(("uint8",)) is None
 
 
 @pytest.mark.parametrize("damage", ["truncated", "garbage", "gone class"])
