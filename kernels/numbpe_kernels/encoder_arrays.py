@@ -33,8 +33,9 @@ COPY_STEP = 8
 ID_SLACK = COPY_STEP
 """Entries of ``ids_out`` that must be there behind the last id: ids are copied 8 at a time."""
 
-BLOCK_IDS_SIZE = 3 * BLOCK + COPY_STEP
-"""Ids of a block: of a word that is no special up to three, and what is read when they are copied."""
+BLOCK_IDS_SIZE = 16 * BLOCK
+"""Room for the ids of a block without its specials: where many of its words have many, the last of those
+are specials too."""
 
 SPECIAL_WIDTH = 4
 SPECIALS_SIZE = 2 * BLOCK * SPECIAL_WIDTH

@@ -2,9 +2,8 @@
 
 A block of words goes through three loops, of which none waits for what another one decides. The first
 looks words up, and writes the ids of nearly all of them one behind the other. What else comes up, the
-specials, it lists: words that are new, those with more ids than a row holds, those too long for the
-cache, and the ends of parts. The second loop merges the new words. The third copies the ids to where
-they belong, the specials between them.
+specials, it lists: words that are new, those too long for the cache, and the ends of parts. The second loop
+merges the new words. The third copies the ids to where they belong, the specials between them.
 """
 
 import numpy as np
@@ -123,7 +122,7 @@ def encoder_write_block(
                 ids_out[n_ids + j] = np.uint32(state.scratch.tokens[j])
             n_ids += n_tokens
         else:
-            n_ids = word_cache_recall(state.cache, row, ids_out, n_ids)
+            n_ids = np.int64(word_cache_recall(state.cache, row, ids_out, np.uint64(n_ids)))
     n_ids = np.int64(encoder_copy_ids(block_ids, place, n_block_ids, ids_out, np.uint64(n_ids)))
     progress[N_IDS] = n_ids
     return DONE

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from numbpe_kernels._jit import njit, njit_inline
 from numbpe_kernels.encoder_arrays import (
     BLOCK,
+    BLOCK_IDS_SIZE,
+    COPY_STEP,
     LONG_WORD,
     NEEDED,
     PART,
@@ -20,8 +22,16 @@ from numbpe_kernels.encoder_arrays import (
     EncoderState,
     encoder_list_special,
 )
-from numbpe_kernels.memory import make_opaque, prefetch
-from numbpe_kernels.word_cache import HALF, MAX_CACHED_NBYTES, word_cache_has_room
+from numbpe_kernels.memory import prefetch
+from numbpe_kernels.packed_rows import pairs_agree
+from numbpe_kernels.word_cache import (
+    INLINE_COUNT,
+    MAX_CACHED_NBYTES,
+    word_cache_copy_ids,
+    word_cache_has_room,
+    word_cache_unpack,
+)
+from numbpe_kernels.word_keys import SHORT_NBYTES, word_mix, word_write_short_key
 from numbpe_kernels.word_table import (
     BATCH_HIGH,
     BATCH_ROW,
@@ -30,13 +40,10 @@ from numbpe_kernels.word_table import (
     COUNT,
     HIGH,
     LONGEST_BATCH,
-    LOW,
     PLACE,
     ROW_WIDTH,
-    SHORT_NBYTES,
-    word_key_short,
+    WordTable,
     word_table_enter,
-    word_table_first_row,
     word_table_hash,
     word_table_probe,
 )
@@ -44,16 +51,19 @@ from numbpe_kernels.word_table import (
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
+_ROW_MASK = np.uint64((1 << 64) - ROW_WIDTH)
 _ROW = np.uint64(ROW_WIDTH)
 _WIDTH = np.uint64(BATCH_WIDTH)
 _SHORT = np.uint64(SHORT_NBYTES)
 _MAX_CACHED = np.uint64(MAX_CACHED_NBYTES)
 _BATCH_SHIFT = np.uint64(2)
+_LAST_BLOCK_ID = np.uint64(BLOCK_IDS_SIZE - MAX_CACHED_NBYTES - 5 * BLOCK - 2 * COPY_STEP)
+"""Up to here there is room for the ids of any word, and for five of each of those behind it."""
 
 
 @njit_inline
 def encoder_hash_short_words(
-    state: EncoderState,
+    table: WordTable,
     text: NDArray[np.uint8],
     ends: NDArray[np.int64],
     first: np.uint64,
@@ -68,18 +78,17 @@ def encoder_hash_short_words(
     n_done, n_most : uint64, words of the batch that are done and that it may have; start, stop : uint64
     Returns how many words are done then, and where the next one begins. Writes the batch.
     """
-    table = state.cache.table
     rows, batch = table.rows, table.batch
     while n_done < n_most and start != stop:
         end = np.uint64(ends[first + n_done])
         length = end - start
         if length > _SHORT:
             break
-        low, high = word_key_short(text, start, length)
-        row = word_table_first_row(table, low, high)
         column = n_done << _BATCH_SHIFT
-        batch[column] = low
-        batch[column + BATCH_HIGH] = high
+        word_write_short_key(text, start, length, batch, column)
+        mixed = word_mix(batch[column] ^ table.salt, batch[column + BATCH_HIGH])
+        # As word_table_first_row; a mask instead of a second shift is 4 % of a known word.
+        row = mixed >> (table.shift - _TWO) & _ROW_MASK
         batch[column + BATCH_ROW] = row
         batch[column + BATCH_START] = start
         prefetch(rows, row)
@@ -90,34 +99,31 @@ def encoder_hash_short_words(
 
 @njit_inline
 def encoder_recall_words(
-    state: EncoderState, column: np.uint64, last_column: np.uint64, n_ids: np.uint64
+    table: WordTable,
+    block_ids: NDArray[np.uint32],
+    column: np.uint64,
+    last_column: np.uint64,
+    n_ids: np.uint64,
 ) -> tuple[np.uint64, np.uint64]:
-    """Write the ids of words of the batch up to the first special.
+    """Write the ids of words of the batch up to one that is new, or whose ids do not fit into its row.
 
+    block_ids : (BLOCK_IDS_SIZE,) uint32; n_ids : uint64
     column, last_column : uint64, of the next word in the batch, and behind the last
-    n_ids : uint64. Returns the column of the special, and how many ids there are then. Writes block_ids.
+    Returns the column of that word, and how many ids there are then. Writes block_ids.
     """
-    block_ids = state.block_ids
-    rows, batch = state.cache.table.rows, state.cache.table.batch
+    rows, batch = table.rows, table.batch
     last = np.uint64(rows.shape[0] - 1)
     while column < last_column:
-        low, high = batch[column], batch[column + BATCH_HIGH]
         row = batch[column + BATCH_ROW]
         # The row of the word, or the free one where it would go: the first, nearly always.
-        found = rows[row + HIGH]
-        while make_opaque(
-            np.uint64(((rows[row + LOW] ^ low) | (found ^ high) != _ZERO) & (found != _ZERO))
-        ):
+        while not pairs_agree(rows, row, batch, column):
+            if rows[row + HIGH] == _ZERO:
+                return column, n_ids
             row = (row + _ROW) & last
-            found = rows[row + HIGH]
-        tail = rows[row + PLACE]
-        n_inline = tail >> HALF
+        n_inline = rows[row + PLACE] >> INLINE_COUNT
         if n_inline == _ZERO:
             break
-        head = rows[row + COUNT]
-        block_ids[n_ids] = np.uint32(head)
-        block_ids[n_ids + _ONE] = np.uint32(head >> HALF)
-        block_ids[n_ids + _TWO] = np.uint32(tail)
+        word_cache_unpack(rows, row, block_ids, n_ids)
         n_ids += n_inline
         column += _WIDTH
     return column, n_ids
@@ -139,10 +145,11 @@ def encoder_hash_batch(
     The batch ends with the part, which ends at ``stop``, and before a word too long for the cache.
     Writes the batch of the cache's table.
     """
+    table = state.cache.table
     begin, most, last = np.uint64(first), np.uint64(n_most), np.uint64(stop)
     done, start = _ZERO, np.uint64(place)
     while True:
-        done, start = encoder_hash_short_words(state, text, ends, begin, done, most, start, last)
+        done, start = encoder_hash_short_words(table, text, ends, begin, done, most, start, last)
         if done == most or start == last:
             break
         end = np.uint64(ends[begin + done])
@@ -176,7 +183,9 @@ def encoder_probe_batch(
     table = state.cache.table
     column, last_column = _ZERO, np.uint64(n_batch) << _BATCH_SHIFT
     while True:
-        column, n_block_ids = encoder_recall_words(state, column, last_column, n_block_ids)
+        column, n_block_ids = encoder_recall_words(
+            table, state.block_ids, column, last_column, n_block_ids
+        )
         if column == last_column:
             return n_block_ids, n_specials, n_fresh
         # Of a long word the bytes are compared, too.
@@ -188,6 +197,11 @@ def encoder_probe_batch(
             word_table_enter(table, text, start, i, row, _ZERO)
             state.fresh[n_fresh] = n_specials
             n_fresh += 1
+        elif table.rows[row + COUNT] != _ZERO and n_block_ids < _LAST_BLOCK_ID:
+            # Its ids are there, in the array behind the rows.
+            n_block_ids = word_cache_copy_ids(state.cache, row, state.block_ids, n_block_ids)
+            column += _WIDTH
+            continue
         n_specials = encoder_list_special(state, n_specials, n_block_ids, row, start, end)
         column += _WIDTH
 

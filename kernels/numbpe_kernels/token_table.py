@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit, njit_inline
-from numbpe_kernels.word_table import word_key, word_mix
+from numbpe_kernels.word_keys import word_key, word_mix
 
 _EMPTY = np.uint64(0)
 _ONE = np.uint64(1)

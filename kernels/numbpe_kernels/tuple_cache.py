@@ -27,12 +27,12 @@ from numbpe_kernels.tuple_model import (
     tuple_find_white,
 )
 from numbpe_kernels.tuple_words import ROOM_A_BLOCK
+from numbpe_kernels.word_keys import LONG_MARK
 from numbpe_kernels.word_table import (
     ARENA_END,
     BATCH,
     COUNT,
     HIGH,
-    LONG_MARK,
     N_WORDS,
     PLACE,
     WordTable,

@@ -5,16 +5,8 @@ from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit
 from numbpe_kernels.memory import prefetch
-from numbpe_kernels.word_table import (
-    COUNT,
-    HIGH,
-    LONG_MARK,
-    LOW,
-    PLACE,
-    ROW_WIDTH,
-    WordTable,
-    word_mix,
-)
+from numbpe_kernels.word_keys import LONG_MARK, word_mix
+from numbpe_kernels.word_table import COUNT, HIGH, LOW, PLACE, ROW_WIDTH, WordTable
 
 _ZERO = np.uint64(0)
 _ROW_SHIFT = np.uint64(2)

@@ -1,9 +1,8 @@
 """Open-addressing table that counts words, with the bytes of short words inside the row.
 
-A row is 32 bytes: the key in two numbers, the count, and where the bytes of a long word lie. A
-word of at most SHORT_NBYTES bytes is its own key: its bytes, zeros, and its length in the highest
-byte. A longer word has its hash, and its length below LONG_MARK; rows with an equal key are told
-apart by the bytes in the arena. No word is empty, so no key has two zero numbers.
+A row is 32 bytes: the key in two numbers, see ``word_keys``, the count, and where the bytes of a long word
+lie. Long words with an equal key are told apart by the bytes in the arena. No word is empty, so no key
+has two zero numbers.
 """
 
 from typing import NamedTuple
@@ -12,10 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit, njit_inline
-from numbpe_kernels.memory import load_u64, prefetch
+from numbpe_kernels.memory import prefetch
+from numbpe_kernels.packed_rows import pairs_agree
+from numbpe_kernels.word_keys import (
+    LONG_MARK,
+    SHORT_NBYTES,
+    word_equal_long,
+    word_hash_long,
+    word_mix,
+    word_write_short_key,
+)
 
-SHORT_NBYTES = 15
-LONG_MARK = np.uint64(0xFF << 56)
 ROW_WIDTH = 4
 LOW = np.uint64(0)
 HIGH = np.uint64(1)
@@ -42,8 +48,6 @@ BATCH = 32
 LONGEST_BATCH = 64
 """As many as encoding takes together, which is 5 % faster; counting goes on with tables of some ten words."""
 
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-_OTHER_FACTOR = np.uint64(0xD6E8FEB86659FD93)
 # Typed once, here: a cast in a kernel costs compile time wherever it stands.
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
@@ -51,16 +55,7 @@ _ROW = np.uint64(ROW_WIDTH)
 _ROW_SHIFT = np.uint64(2)
 _BATCH_SHIFT = np.uint64(2)
 _BATCH = np.uint64(BATCH)
-_BYTE = np.uint64(0xFF)
-_BYTE_BITS = np.uint64(8)
-_LENGTH_SHIFT = np.uint64(56)
-_HALF = np.uint64(32)
-_ODD_SHIFT = np.uint64(29)
 _LEAP = np.uint64(0x9E3779B1)  # odd, so that every row comes once
-
-# The bytes of a short word of each length among the 16 loaded, as two masks.
-_LOW_MASKS = np.array([(1 << (8 * min(n, 8))) - 1 for n in range(16)], dtype=np.uint64)
-_HIGH_MASKS = np.array([(1 << (8 * max(n - 8, 0))) - 1 for n in range(16)], dtype=np.uint64)
 
 
 class WordTable(NamedTuple):
@@ -97,50 +92,9 @@ def make_word_table(n_slots: int, arena_nbytes: int, salt: np.uint64 = _ZERO) ->
 
 
 @njit_inline
-def word_mix(low: np.uint64, high: np.uint64) -> np.uint64:
-    """Return a hash of a key whose upper bits depend on all its bits. low, high : uint64."""
-    return (low ^ high * _OTHER_FACTOR) * _FACTOR
-
-
-@njit_inline
 def word_table_first_row(table: WordTable, low: np.uint64, high: np.uint64) -> np.uint64:
     """Return where the row begins in which a word is sought first. low, high : uint64. Reads only; uint64."""
     return (word_mix(low ^ table.salt, high) >> table.shift) << _ROW_SHIFT
-
-
-@njit
-def word_hash_long(text: NDArray[np.uint8], start: int, length: int) -> np.uint64:
-    """Return a hash of ``text[start : start + length]``.
-
-    text : (n,) uint8 with padding; start, length : int64, length at least 8
-    Reads only. 8 bytes a step; the last step overlaps the one before.
-    """
-    mixed = np.uint64(length) * _OTHER_FACTOR
-    place = start
-    last = start + length - 8
-    while place < last:
-        mixed = (mixed ^ load_u64(text, place)) * _FACTOR
-        mixed ^= mixed >> _ODD_SHIFT
-        place += 8
-    mixed = (mixed ^ load_u64(text, last)) * _FACTOR
-    return mixed ^ (mixed >> _HALF)
-
-
-@njit
-def word_equal_long(
-    text: NDArray[np.uint8], start: int, arena: NDArray[np.uint8], place: int, length: int
-) -> bool:
-    """Return whether text at ``start`` and arena at ``place`` agree in ``length`` bytes.
-
-    text, arena : (n,) uint8; start, place, length : int64, length at least 8. Reads only.
-    """
-    last = length - 8
-    i = 0
-    while i < last:
-        if load_u64(text, start + i) != load_u64(arena, place + i):
-            return False
-        i += 8
-    return load_u64(text, start + last) == load_u64(arena, place + last)
 
 
 @njit_inline
@@ -153,14 +107,13 @@ def word_table_probe(
     i : uint64, its place in the scratch arrays, which hold its key and first row
     Reads only. Expected O(1) probes; does not end if no row is free.
     """
-    rows = table.rows
+    rows, batch = table.rows, table.batch
     last = np.uint64(rows.shape[0] - 1)
     place = i << _BATCH_SHIFT
-    low = table.batch[place]
-    high = table.batch[place + BATCH_HIGH]
-    row = table.batch[place + BATCH_ROW]
+    row = batch[place + BATCH_ROW]
     while True:
-        if rows[row + LOW] == low and rows[row + HIGH] == high:
+        if pairs_agree(rows, row, batch, place):
+            high = batch[place + BATCH_HIGH]
             if high < LONG_MARK:
                 return row
             length = np.int64(high & ~LONG_MARK)
@@ -172,31 +125,6 @@ def word_table_probe(
 
 
 @njit_inline
-def word_key_short(
-    text: NDArray[np.uint8], start: np.uint64, length: np.uint64
-) -> tuple[np.uint64, np.uint64]:
-    """Return the two numbers of the key of a short word, both uint64.
-
-    text : (n,) uint8 with padding; start, length : uint64, length 1 to SHORT_NBYTES. Reads only.
-    """
-    low = load_u64(text, start) & _LOW_MASKS[length]
-    high = load_u64(text, start + _BYTE_BITS) & _HIGH_MASKS[length]
-    high |= length << _LENGTH_SHIFT
-    return low, high
-
-
-@njit_inline
-def word_key(text: NDArray[np.uint8], start: int, length: int) -> tuple[np.uint64, np.uint64]:
-    """Return the two numbers of a word's key, both uint64: of a long one its hash and its length.
-
-    text : (n,) uint8 with padding; start, length : int64, length at least 1. Reads only.
-    """
-    if length <= SHORT_NBYTES:
-        return word_key_short(text, np.uint64(start), np.uint64(length))
-    return word_hash_long(text, start, length), LONG_MARK | np.uint64(length)
-
-
-@njit_inline
 def word_table_hash(
     table: WordTable, text: NDArray[np.uint8], start: int, length: int, i: np.uint64
 ) -> None:
@@ -205,11 +133,14 @@ def word_table_hash(
     text : (n,) uint8 with padding; start, length : int64, length at least 1; i : uint64
     Also asks for the cache line of the row.
     """
-    low, high = word_key(text, start, length)
     place = i << _BATCH_SHIFT
-    row = word_table_first_row(table, low, high)
-    table.batch[place] = low
-    table.batch[place + BATCH_HIGH] = high
+    batch = table.batch
+    if length <= SHORT_NBYTES:
+        word_write_short_key(text, np.uint64(start), np.uint64(length), batch, place)
+    else:
+        batch[place] = word_hash_long(text, start, length)
+        batch[place + BATCH_HIGH] = LONG_MARK | np.uint64(length)
+    row = word_table_first_row(table, batch[place], batch[place + BATCH_HIGH])
     table.batch[place + BATCH_ROW] = row
     table.batch[place + BATCH_START] = np.uint64(start)
     prefetch(table.rows, row)
