@@ -14,6 +14,7 @@ from numbpe_kernels.automaton import Automaton
 from numbpe_kernels.characters import CharacterTable
 from numbpe_kernels.encoder_arrays import N_DONE, EncoderState
 from numbpe_kernels.encoding import encode_words
+from numbpe_kernels.folding import FoldTable
 from numbpe_kernels.junction_table import JunctionTable
 from numbpe_kernels.junctions import N_WORDS, junctions_refine
 from numbpe_kernels.lanes import MergeLanes
@@ -48,7 +49,7 @@ from numbpe_kernels.views import (
 from numbpe_kernels.word_cache import WordCache
 
 SCANNER_SIZE = 20
-MODEL_SIZE = 28
+MODEL_SIZE = 34
 STATE_SIZE = 54
 CALL_SIZE = 9
 DESCRIPTOR_SIZE = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE + CALL_SIZE
@@ -112,7 +113,10 @@ def encoder_view_model(d: NDArray[np.int64]) -> EncoderModel:
         characters,
         view_token_table(d, np.int64(_TOKENS)),
         view_i32(d[j], d[j + 1]),
-        view_i64(d[j + 2], d[j + 3]),
+        FoldTable(
+            view_u32(d[j + 2], d[j + 3]), view_u32(d[j + 4], d[j + 5]), view_u64(d[j + 6], d[j + 7])
+        ),
+        view_i64(d[j + 8], d[j + 9]),
     )
 
 
@@ -198,7 +202,7 @@ def encoder_refine_words(junctions: NDArray[np.int64], descriptor: NDArray[np.in
         view_u8(junctions[0], junctions[1]),
         view_u8(junctions[2], junctions[3]),
         view_u8(junctions[4], junctions[5]),
-        view_u64(junctions[6], junctions[7]),
+        view_u8(junctions[6], junctions[7]),
     )
     state, call = encoder_view_state(descriptor), encoder_view_call(descriptor)
     state.progress[N_DONE] = 0

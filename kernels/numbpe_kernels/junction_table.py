@@ -21,6 +21,9 @@ RIGHT_ALONE = 4
 """Kinds of entries in ``special``: a left character before a lead byte; before anything; the last
 byte of a left character before a right one; anything before a right character."""
 
+LOG2_SPECIAL_BITS = 18
+"""Size of the bitmap of those entries, which are some thousands."""
+
 SPECIAL_LEFT = 1
 SPECIAL_RIGHT = 2
 FILTER_SIZE = 4096
@@ -31,17 +34,17 @@ LOW_THREE = np.uint64(0xFFFFFF)
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _PAIR_SHIFT = np.uint64(64 - LOG2_BITS)
-_LEFT_SHIFT = np.uint64(32)
 _BIT_MASK = np.uint64(7)
 _BYTE_SHIFT = np.uint64(3)
 _KIND_SHIFT = np.uint64(56)
 _BYTE_BITS = np.uint64(8)
 _ONE = np.uint64(1)
-_HALF = np.uint64(32)
+_BYTE = np.uint64(0xFF)
+_SPECIAL_SHIFT = np.uint64(64 - LOG2_SPECIAL_BITS)
 _LOW_FOUR = np.uint64(0xFFFFFFFF)
 # The bits of a word that tell characters of two, three and four bytes, and their values.
 _LEADS_TWO, _IS_TWO = np.uint64(0xC0E0), np.uint64(0x80C0)
-_LEADS_THREE, _IS_THREE = np.uint64(0xC0C0F0), np.uint64(0x8080E0)
+LEADS_THREE, IS_THREE = np.uint64(0xC0C0F0), np.uint64(0x8080E0)
 _LEADS_FOUR, _IS_FOUR = np.uint64(0xC0C0C0F8), np.uint64(0x808080F0)
 
 
@@ -49,23 +52,49 @@ class JunctionTable(NamedTuple):
     """Which junctions a token may span. A character is its two to four bytes as a uint64.
 
     joined : (2**LOG2_BITS / 8,) uint8, a bit for the hash of each pair of whole characters
-    ends_and_leads : (4096,) uint8, 1 at ``last byte & 63 << 6 | lead byte & 63`` if a token holds
-        parts of characters on both sides
+    ends_and_leads : (65536,) uint8, 1 at ``lead byte << 8 | last byte``, as the two stand in the text, if a
+        token holds parts of characters on both sides
     filter : (FILTER_SIZE,) uint8, SPECIAL_* by the hash of a character that is in ``special``
-    special : (m,) uint64, open addressing, EMPTY in a free slot: ``kind << 56 | character << 8 | byte``
-        of what holds a part of a character on one side
+    special : (2**LOG2_SPECIAL_BITS / 8,) uint8, a bit for the hash of each kind, character and byte of what
+        holds a part of a character on one side
     """
 
     joined: NDArray[np.uint8]
     ends_and_leads: NDArray[np.uint8]
     filter: NDArray[np.uint8]
-    special: NDArray[np.uint64]
+    special: NDArray[np.uint8]
 
 
 @njit_inline
-def junction_hash_pair(left: np.uint64, right: np.uint64) -> np.uint64:
-    """Return the bit of a pair of characters, uint64. left, right : uint64."""
-    return ((left * _FACTOR ^ (right << _LEFT_SHIFT | right)) * _FACTOR) >> _PAIR_SHIFT
+def junction_get_bit(bitmap: NDArray[np.uint8], bit: np.uint64) -> np.uint64:
+    """Return a bit of a bitmap, 1 or 0, uint64. bitmap : (n,) uint8; bit : uint64. Reads only."""
+    return np.uint64(bitmap[bit >> _BYTE_SHIFT]) >> (bit & _BIT_MASK) & _ONE
+
+
+@njit_inline
+def junction_set_bit(bitmap: NDArray[np.uint8], bit: np.uint64) -> None:
+    """Set a bit of a bitmap. bitmap : (n,) uint8; bit : uint64. Writes bitmap."""
+    bitmap[bit >> _BYTE_SHIFT] |= np.uint8(_ONE << (bit & _BIT_MASK))
+
+
+@njit_inline
+def junction_measure(character: np.uint64) -> int:
+    """Return the number of bytes of a character outside ASCII, int64. character : uint64."""
+    if character <= LOW_TWO:
+        return 2
+    return 3 if character <= LOW_THREE else 4
+
+
+@njit_inline
+def junction_hash_pair(pair: np.uint64) -> np.uint64:
+    """Return the bit of a pair of characters, uint64. pair : uint64, their bytes as they stand in the text."""
+    return (pair * _FACTOR) >> _PAIR_SHIFT
+
+
+@njit_inline
+def junction_pair(left: np.uint64, right: np.uint64) -> np.uint64:
+    """Return the bytes of two characters one behind the other, the first byte lowest. All uint64."""
+    return left | right << np.uint64(8 * junction_measure(left))
 
 
 @njit_inline
@@ -74,34 +103,24 @@ def junction_hash(character: np.uint64) -> np.uint64:
     return (character * _FACTOR) >> np.uint64(52)
 
 
-@njit
-def junction_find_special(table: JunctionTable, key: np.uint64) -> np.uint64:
-    """Return the slot of an entry of ``special``, or the free one for it. key : uint64. Reads only."""
-    last = np.uint64(table.special.shape[0] - 1)
-    slot = ((key * _FACTOR) >> _HALF) & last
-    while table.special[slot] != EMPTY and table.special[slot] != key:
-        slot = (slot + _ONE) & last
-    return slot
-
-
-@njit
-def junction_make_key(kind: int, character: np.uint64, byte: np.uint64) -> np.uint64:
-    """Return an entry of ``special``, uint64. kind : int64; character, byte : uint64."""
-    return np.uint64(kind) << _KIND_SHIFT | character << _BYTE_BITS | byte
+@njit_inline
+def junction_hash_special(kind: int, character: np.uint64, byte: np.uint64) -> np.uint64:
+    """Return the bit of an entry of ``special``, uint64. kind : int64; character, byte : uint64."""
+    key = np.uint64(kind) << _KIND_SHIFT | character << _BYTE_BITS | byte
+    return (key * _FACTOR) >> _SPECIAL_SHIFT
 
 
 @njit
 def junction_add_special(
     table: JunctionTable, kind: int, character: np.uint64, byte: np.uint64
 ) -> None:
-    """Enter what holds a part of a character on one side of a junction; ``special`` has room.
+    """Enter what holds a part of a character on one side of a junction.
 
     kind : int64; character, byte : uint64. Writes filter and special.
     """
     side = SPECIAL_LEFT if kind <= LEFT_ALONE else SPECIAL_RIGHT
     table.filter[junction_hash(character)] |= np.uint8(side)
-    key = junction_make_key(kind, character, byte)
-    table.special[junction_find_special(table, key)] = key
+    junction_set_bit(table.special, junction_hash_special(kind, character, byte))
 
 
 @njit_inline
@@ -117,7 +136,7 @@ def junction_read(text: NDArray[np.uint8], position: int, stop: int) -> np.uint6
     if word & _LEADS_TWO == _IS_TWO:
         character = word & LOW_TWO
         n_bytes = 2
-    elif word & _LEADS_THREE == _IS_THREE:
+    elif word & LEADS_THREE == IS_THREE:
         character = word & LOW_THREE
         n_bytes = 3
     elif word & _LEADS_FOUR == _IS_FOUR:
@@ -126,24 +145,14 @@ def junction_read(text: NDArray[np.uint8], position: int, stop: int) -> np.uint6
     return character if position + n_bytes <= stop else EMPTY
 
 
-@njit_inline
-def junction_measure(character: np.uint64) -> int:
-    """Return the number of bytes of a character outside ASCII, int64. character : uint64."""
-    if character <= LOW_TWO:
-        return 2
-    return 3 if character <= LOW_THREE else 4
-
-
 @njit
 def junction_learn_token(
-    table: JunctionTable, contents: NDArray[np.uint8], start: int, stop: int, counts_only: bool
-) -> int:
-    """Enter what a token says about junctions; return how many special entries it has, int64.
+    table: JunctionTable, contents: NDArray[np.uint8], start: int, stop: int
+) -> None:
+    """Enter what a token says about junctions.
 
-    contents : (>= stop + 8,) uint8; start, stop : int64, the token's bytes
-    counts_only : whether to write nothing. Writes joined, ends_and_leads, filter and special.
+    contents : (>= stop + 8,) uint8; start, stop : int64, the token's bytes. Writes table.
     """
-    n_special = 0
     for place in range(start + 1, stop):
         if contents[place] < 0xC0 or contents[place - 1] < 0x80:
             continue
@@ -163,19 +172,13 @@ def junction_learn_token(
         if not has_left and first > start:
             continue
         if has_left and right != EMPTY:
-            bit = junction_hash_pair(left, right)
-            if not counts_only:
-                table.joined[bit >> _BYTE_SHIFT] |= np.uint8(_ONE << (bit & _BIT_MASK))
-        elif has_left or right != EMPTY:
-            n_special += 1
-            if not counts_only and has_left:
-                junction_add_special(table, LEFT_AND_LEAD, left, lead)
-            elif not counts_only:
-                junction_add_special(table, LAST_AND_RIGHT, right, last)
-        elif not counts_only:
-            pair = (last & np.uint64(63)) << np.uint64(6) | lead & np.uint64(63)
-            table.ends_and_leads[pair] = 1
-    return n_special
+            junction_set_bit(table.joined, junction_hash_pair(junction_pair(left, right)))
+        elif has_left:
+            junction_add_special(table, np.int64(LEFT_AND_LEAD), left, lead)
+        elif right != EMPTY:
+            junction_add_special(table, np.int64(LAST_AND_RIGHT), right, last)
+        else:
+            table.ends_and_leads[lead << _BYTE_BITS | last] = 1
 
 
 @njit
@@ -184,18 +187,14 @@ def junction_learn_tokens(
     contents: NDArray[np.uint8],
     offsets: NDArray[np.int64],
     ids: NDArray[np.int64],
-    counts_only: bool,
-) -> int:
-    """Do as junction_learn_token for many tokens; return the sum, int64.
+) -> None:
+    """Do as junction_learn_token for many tokens.
 
     contents : (n + 8,) uint8; offsets : (t + 1,) int64, where the bytes of tokens begin and end
-    ids : (k,) int64, which tokens to take; counts_only : whether to write nothing, else writes table
+    ids : (k,) int64, which tokens to take. Writes table.
     """
-    n_special = 0
     for i in range(ids.shape[0]):
-        start, stop = offsets[ids[i]], offsets[ids[i] + 1]
-        n_special += junction_learn_token(table, contents, start, stop, counts_only)
-    return n_special
+        junction_learn_token(table, contents, offsets[ids[i]], offsets[ids[i] + 1])
 
 
 @njit
@@ -204,37 +203,30 @@ def junction_forbid_cuts(
 ) -> None:
     """Let no word that is cut have the part contents[start:stop], a token.
 
-    contents : (>= stop + 8,) uint8; start < stop, int64. Writes filter and special, which has room.
+    contents : (>= stop + 8,) uint8; start < stop, int64. Writes filter and special.
     """
     first = junction_read(contents, start, stop)
     if first != EMPTY:
-        junction_add_special(table, RIGHT_ALONE, first, EMPTY)
+        junction_add_special(table, np.int64(RIGHT_ALONE), first, EMPTY)
     place = stop - 1
     while place > start and contents[place] & 0xC0 == 0x80:
         place -= 1
     last = junction_read(contents, place, stop)
     if last != EMPTY and place + junction_measure(last) == stop:
-        junction_add_special(table, LEFT_ALONE, last, EMPTY)
+        junction_add_special(table, np.int64(LEFT_ALONE), last, EMPTY)
 
 
 @njit
-def junction_is_special(
-    table: JunctionTable, left: np.uint64, last: np.uint64, right: np.uint64, lead: np.uint64
-) -> bool:
+def junction_is_special(table: JunctionTable, left: np.uint64, right: np.uint64) -> np.uint64:
     """Return whether a token may hold a part of one of two characters and reach over their junction.
 
-    left, right : uint64, characters; last, lead : uint64, the byte before and that behind. Reads only.
+    left, right : uint64, characters. Reads only; uint64, 1 or 0.
     """
-    zero = np.uint64(0)
+    last = left >> np.uint64(8 * (junction_measure(left) - 1))
+    lead = right & _BYTE
     return (
-        table.special[junction_find_special(table, junction_make_key(LEFT_AND_LEAD, left, lead))]
-        != EMPTY
-        or table.special[junction_find_special(table, junction_make_key(LEFT_ALONE, left, zero))]
-        != EMPTY
-        or table.special[
-            junction_find_special(table, junction_make_key(LAST_AND_RIGHT, right, last))
-        ]
-        != EMPTY
-        or table.special[junction_find_special(table, junction_make_key(RIGHT_ALONE, right, zero))]
-        != EMPTY
+        junction_get_bit(table.special, junction_hash_special(LEFT_AND_LEAD, left, lead))
+        | junction_get_bit(table.special, junction_hash_special(LEFT_ALONE, left, EMPTY))
+        | junction_get_bit(table.special, junction_hash_special(LAST_AND_RIGHT, right, last))
+        | junction_get_bit(table.special, junction_hash_special(RIGHT_ALONE, right, EMPTY))
     )

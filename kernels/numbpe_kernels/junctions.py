@@ -12,18 +12,22 @@ from numpy.typing import NDArray
 from numbpe_kernels._jit import njit, njit_inline
 from numbpe_kernels.junction_table import (
     EMPTY,
+    IS_THREE,
+    LEADS_THREE,
     LOW_THREE,
     LOW_TWO,
     SPECIAL_LEFT,
     SPECIAL_RIGHT,
     JunctionTable,
+    junction_get_bit,
     junction_hash,
     junction_hash_pair,
     junction_is_special,
     junction_measure,
+    junction_pair,
     junction_read,
 )
-from numbpe_kernels.memory import make_opaque
+from numbpe_kernels.memory import load_u64, make_opaque
 
 PART = 0
 POSITION = 1
@@ -40,93 +44,117 @@ three bytes: words of Chinese, Japanese, Korean and Thai recur less often than t
 short they are. Of other words, those of up to 15 bytes are cheap to look up; those of the scripts of India,
 of three bytes a character too, recur as words of English do."""
 
-_BIT_MASK = np.uint64(7)
-_BYTE_SHIFT = np.uint64(3)
 _BYTE_BITS = np.uint64(8)
 _BYTE = np.uint64(0xFF)
 _NOT_ASCII = np.uint8(0x80)
 _FIRST_THAI = np.uint64(0xE0B8)
 _LEAST = np.uint64(LEAST_NBYTES)
 _LESS = np.uint64((LEAST_NBYTES_OF_THREE - LEAST_NBYTES) % (1 << 64))
-_LOW_SIX = np.uint64(63)
+_THREE = np.uint64(3)
+_TWO_BYTES = np.uint64(0xFFFF)
+_TWO_BYTE_BITS = np.uint64(16)
+_THREE_BYTE_BITS = np.uint64(24)
+_SIX_BYTES = np.uint64((1 << 48) - 1)
 _SPECIAL_LEFT = np.uint64(SPECIAL_LEFT)
 _SPECIAL_RIGHT = np.uint64(SPECIAL_RIGHT)
 _ONE = np.uint64(1)
 
 
 @njit_inline
-def junction_is_joined(table: JunctionTable, left: np.uint64, right: np.uint64) -> np.uint64:
+def junction_is_joined(table: JunctionTable, pair: np.uint64, ends: np.uint64) -> np.uint64:
     """Return whether a token spans a junction by whole characters, or by two that it parts; 1 or 0.
 
-    left, right : uint64, the bytes of characters outside ASCII, the first byte lowest. Reads only;
-    uint64. What tokens say of a character and a part of one, ``special``, is not looked at.
+    pair : uint64, the bytes of two characters outside ASCII, see junction_pair
+    ends : uint64, the last byte of the first one and, above it, the first byte of the second
+    Reads only; uint64. What tokens say of a character and a part of one, ``special``, is not looked at.
     """
-    bit = junction_hash_pair(left, right)
-    joined = np.uint64(table.joined[bit >> _BYTE_SHIFT]) >> (bit & _BIT_MASK) & _ONE
-    # The highest byte that is there: 2, 3 or 4 bytes.
-    last = left >> _BYTE_BITS
-    if left > LOW_TWO:
-        last = left >> np.uint64(16)
-    if left > LOW_THREE:
-        last = left >> np.uint64(24)
-    pair = (last & _LOW_SIX) << np.uint64(6) | right & _LOW_SIX
-    return joined | np.uint64(table.ends_and_leads[pair])
+    bit = junction_hash_pair(pair)
+    return junction_get_bit(table.joined, bit) | np.uint64(table.ends_and_leads[ends & _TWO_BYTES])
 
 
-@njit
-def junction_is_joined_by_special(
-    table: JunctionTable, left: np.uint64, right: np.uint64
-) -> np.uint64:
-    """Return whether ``special`` has an entry for a junction; 1 or 0, uint64. left, right : uint64."""
-    last = left >> np.uint64(8 * (junction_measure(left) - 1))
-    return np.uint64(junction_is_special(table, left, last, right, right & _BYTE))
+@njit_inline
+def junctions_cut_threes(
+    table: JunctionTable,
+    text: NDArray[np.uint8],
+    position: np.uint64,
+    stop: np.uint64,
+    words_out: NDArray[np.int64],
+    n_words: np.uint64,
+) -> tuple[np.uint64, np.uint64]:
+    """Write the junctions from ``position`` on, behind a character of three bytes, as long as such follow.
+
+    See junctions_cut_word; position, stop, n_words : uint64
+    Returns where the first other character stands, or what ends the word, and how many entries there are.
+    """
+    size = np.uint64(words_out.shape[0])
+    left_filter = np.uint64(
+        table.filter[junction_hash(load_u64(text, position - _THREE) & LOW_THREE)]
+    )
+    while position + _THREE <= stop and n_words < size:
+        pair = load_u64(text, position - _THREE) & _SIX_BYTES
+        right = pair >> _THREE_BYTE_BITS
+        if right & LEADS_THREE != IS_THREE:
+            break
+        right_filter = np.uint64(table.filter[junction_hash(right)])
+        joined = junction_is_joined(table, pair, pair >> _TWO_BYTE_BITS)
+        is_special = (left_filter & _SPECIAL_LEFT) | (right_filter & _SPECIAL_RIGHT)
+        if make_opaque(np.uint64((joined == EMPTY) & (is_special != EMPTY))) != EMPTY:
+            joined = junction_is_special(table, pair & LOW_THREE, right)
+        words_out[n_words] = np.int64(position)
+        n_words += joined ^ _ONE
+        position += _THREE
+        left_filter = right_filter
+    return position, n_words
 
 
 @njit_inline
 def junctions_cut_word(
     table: JunctionTable,
     text: NDArray[np.uint8],
-    start: int,
-    stop: int,
+    start: np.uint64,
+    stop: np.uint64,
     words_out: NDArray[np.int64],
-    n_words: int,
-) -> tuple[int, int]:
+    n_words: np.uint64,
+) -> np.uint64:
     """Write the junctions inside the word text[start:stop] that no token spans, and its end.
 
-    text : (>= stop + TEXT_PADDING,) uint8; start < stop, int64; n_words : int64, entries written before
-    Returns how many entries there are then, and the last of them, int64: ``stop``, or less where
-    words_out is full. A byte that is no part of a character outside ASCII joins what is beside it.
+    text : (>= stop + TEXT_PADDING,) uint8; start < stop, uint64; n_words : uint64, entries written before
+    Returns how many entries there are then, uint64; the last of them is ``stop``, or less where words_out
+    is full. A byte that is no part of a character outside ASCII joins what is beside it.
 
     Every junction is written; whether it is kept is added to the number of entries, which no branch
     has to foresee.
     """
-    position = np.int64(start)
-    last = np.int64(start)
+    size = np.uint64(words_out.shape[0])
+    position = start
     left = EMPTY
-    left_filter = EMPTY
-    while position < stop and n_words < words_out.shape[0]:
-        right = junction_read(text, position, stop)
+    while position < stop and n_words < size:
+        right = junction_read(text, np.int64(position), np.int64(stop))
         if right == EMPTY:
-            position += 1
+            position += _ONE
             left = EMPTY
             continue
-        right_filter = np.uint64(table.filter[junction_hash(right)])
-        joined = junction_is_joined(table, left, right) | np.uint64(left == EMPTY)
-        is_special = (left_filter & _SPECIAL_LEFT) | (right_filter & _SPECIAL_RIGHT)
-        if make_opaque(np.uint64((joined == EMPTY) & (is_special != EMPTY))) != EMPTY:
-            joined = junction_is_joined_by_special(table, left, right)
-        words_out[n_words] = position
-        is_cut = joined == EMPTY
-        n_words += np.int64(is_cut)
-        last = position if is_cut else last
-        position += junction_measure(right)
+        if left != EMPTY:
+            pair = junction_pair(left, right)
+            ends = np.uint64(text[position - _ONE]) | (right & _BYTE) << _BYTE_BITS
+            joined = junction_is_joined(table, pair, ends)
+            is_special = np.uint64(table.filter[junction_hash(left)]) & _SPECIAL_LEFT
+            is_special |= np.uint64(table.filter[junction_hash(right)]) & _SPECIAL_RIGHT
+            if (joined == EMPTY) & (is_special != EMPTY):
+                joined = junction_is_special(table, left, right)
+            words_out[n_words] = np.int64(position)
+            n_words += joined ^ _ONE
+        position += np.uint64(junction_measure(right))
         left = right
-        left_filter = right_filter
-    if n_words < words_out.shape[0]:
-        words_out[n_words] = stop
-        n_words += 1
-        last = np.int64(stop)
-    return n_words, last
+        if right > LOW_TWO and right <= LOW_THREE:
+            position, n_words = junctions_cut_threes(
+                table, text, position, stop, words_out, n_words
+            )
+            left = load_u64(text, position - _THREE) & LOW_THREE
+    if n_words < size:
+        words_out[n_words] = np.int64(stop)
+        n_words += _ONE
+    return n_words
 
 
 @njit_inline
@@ -203,7 +231,13 @@ def junctions_refine(
         n_taken, position, n_words = np.int64(copied[0]), np.int64(copied[1]), np.int64(copied[2])
         if position != stop and n_taken < n_ends:
             end = ends[n_taken]
-            n_words, position = junctions_cut_word(table, text, position, end, words_out, n_words)
+            n_words = np.int64(
+                junctions_cut_word(
+                    table, text, np.uint64(position), np.uint64(end), words_out, np.uint64(n_words)
+                )
+            )
+            # Where there was no room for a junction, the word goes on behind the last one.
+            position = words_out[n_words - 1]
             n_taken += np.int64(position == end)
         if position == stop:
             part += 1

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit_inline
+from numbpe_kernels.folding import FoldTable, fold_word
 from numbpe_kernels.memory import (
     clear_lowest_one,
     count_leading_zeros,
@@ -30,6 +31,7 @@ from numbpe_kernels.ranks import (
     ID_BITS,
     MAX_MERGED_ID,
     NO_RANK,
+    RANK_BITS,
     MergeTable,
     merge_table_hash,
     merge_table_key,
@@ -42,6 +44,9 @@ N_LANES = 8
 MAX_LANE_NBYTES = 48
 """Longest word of a lane."""
 
+MAX_FOLDED_NBYTES = 3 * MAX_LANE_NBYTES
+"""Longest word of which characters are folded: it stands in a lane if it has no more tokens then."""
+
 LANE_STRIDE = 80
 _START = 8
 """A lane's tokens begin at ``lane * LANE_STRIDE + _START``, so that -1 and 64 are places too."""
@@ -49,7 +54,7 @@ _START = 8
 NO_NEIGHBOUR = MAX_MERGED_ID + 1
 """What stands beside the first and the last token of a word: an id that no merge joins."""
 
-NUMBERS_STRIDE = 9
+NUMBERS_STRIDE = 10
 ALIVE = np.uint64(0)
 SIZE = np.uint64(1)
 WORD = np.uint64(2)
@@ -59,10 +64,12 @@ LEFT_SLOT = np.uint64(5)
 RIGHT_KEY = np.uint64(6)
 RIGHT_SLOT = np.uint64(7)
 BEFORE = np.uint64(8)
+PAIRS = np.uint64(9)
 """Columns of ``MergeLanes.numbers``: bit i of ALIVE is set where place i begins a token; the entries
 to look at, a multiple of 16; which word it is; the place of the last merge, and of the two pairs that
 it made, on its left and on its right, the keys and the slots where their search begins; the place of the
-token before it, where the entry of the left pair belongs, as that of the right one does at PLACE."""
+token before it, where the entry of the left pair belongs, as that of the right one does at PLACE;
+how many entries, from the first on, hold slots instead."""
 
 _PLACE_BITS = np.uint64(6)
 _PLACE_MASK = np.uint64(63)
@@ -71,7 +78,8 @@ _NO_RANK = np.uint64(NO_RANK)
 _STRIDE = np.uint64(LANE_STRIDE)
 _BEGIN = np.uint64(_START)
 _NUMBERS = np.uint64(NUMBERS_STRIDE)
-_NO_PAIR = np.uint64(NO_NEIGHBOUR << ID_BITS | NO_NEIGHBOUR)
+_MAX_TOKENS = np.uint64(MAX_LANE_NBYTES)
+_NO_PAIR = np.uint64((NO_NEIGHBOUR << ID_BITS | NO_NEIGHBOUR) << RANK_BITS)
 _BLOCK = np.uint64(16)
 _BLOCK_MASK = np.uint64(15)
 _ONE = np.uint64(1)
@@ -109,6 +117,28 @@ def make_lanes() -> MergeLanes:
 
 
 @njit_inline
+def lanes_begin(
+    lanes: MergeLanes, table: MergeTable, lane: np.uint64, word: np.uint64, n_tokens: np.uint64
+) -> None:
+    """Make a lane ready whose tokens and entries are there.
+
+    lane, word, n_tokens : uint64, see lanes_load. Writes numbers.
+    """
+    numbers = lanes.numbers
+    number = lane * _NUMBERS
+    numbers[number + ALIVE] = (_ONE << n_tokens) - _ONE
+    numbers[number + SIZE] = (n_tokens + _BLOCK_MASK - _ONE) & ~_BLOCK_MASK
+    numbers[number + WORD] = word
+    # No merge yet: the pairs whose ranks the first step reads are none.
+    numbers[number + BEFORE] = _PLACE_MASK
+    numbers[number + PLACE] = _PLACE_MASK
+    numbers[number + LEFT_KEY] = _NO_PAIR
+    numbers[number + LEFT_SLOT] = merge_table_hash(table, _NO_PAIR)
+    numbers[number + RIGHT_KEY] = _NO_PAIR
+    numbers[number + RIGHT_SLOT] = merge_table_hash(table, _NO_PAIR)
+
+
+@njit_inline
 def lanes_load(
     lanes: MergeLanes,
     table: MergeTable,
@@ -124,7 +154,7 @@ def lanes_load(
     word : uint64, what lanes_get_word is to return; text : (>= start + length,) uint8
     Writes tokens, entries and numbers.
     """
-    tokens, entries, numbers = lanes.tokens, lanes.entries, lanes.numbers
+    tokens, entries = lanes.tokens, lanes.entries
     base = lane * _STRIDE + _BEGIN
     last = base + length - _ONE
     size = (length + _BLOCK_MASK - _ONE) & ~_BLOCK_MASK
@@ -143,17 +173,67 @@ def lanes_load(
         left = right
         place += _ONE
     tokens[last] = table.byte_ids[left]
+    lanes_begin(lanes, table, lane, word, length)
+
+
+@njit_inline
+def lanes_load_folded(
+    lanes: MergeLanes,
+    table: MergeTable,
+    folds: FoldTable,
+    lane: np.uint64,
+    word: np.uint64,
+    text: NDArray[np.uint8],
+    start: np.uint64,
+    length: np.uint64,
+) -> bool:
+    """Do as lanes_load with characters that fold as one token; return whether that may be.
+
+    table, lane, word : as in lanes_load; folds : one of which some character folds
+    text : (n,) uint8 with padding; start, length : uint64, length up to MAX_FOLDED_NBYTES
+    It may not if no character folds, or if there are more than MAX_LANE_NBYTES tokens. Writes tokens, entries and numbers,
+    which mean nothing then.
+    """
+    tokens, entries = lanes.tokens, lanes.entries
+    base = lane * _STRIDE + _BEGIN
+    stop = start + length
+    n_tokens = fold_word(folds, table.byte_ids, text, start, stop, tokens, base, _MAX_TOKENS)
+    if n_tokens == min(length, _MAX_TOKENS + _ONE):
+        return False
+    last = base + n_tokens - _ONE
+    for block in range(np.int64((n_tokens + _BLOCK_MASK - _ONE) >> np.uint64(4))):
+        for i in range(16):
+            entries[base + np.uint64(16 * block + i)] = _NO_ENTRY
+    place = base
+    while place < last:
+        key = merge_table_key(np.uint64(tokens[place]), np.uint64(tokens[place + _ONE]))
+        slot = merge_table_hash(table, key)
+        prefetch(table.slots, slot)
+        entries[place] = np.int32(slot)
+        place += _ONE
+    lanes_begin(lanes, table, lane, word, n_tokens)
+    lanes.numbers[lane * _NUMBERS + PAIRS] = n_tokens - _ONE
+    return True
+
+
+@njit_inline
+def lanes_rank(lanes: MergeLanes, table: MergeTable, lane: np.uint64) -> None:
+    """Write the ranks of the pairs of a lane that lanes_load_folded has asked for.
+
+    lane : uint64. Writes entries and numbers.
+    """
+    tokens, entries, numbers = lanes.tokens, lanes.entries, lanes.numbers
+    base = lane * _STRIDE + _BEGIN
     number = lane * _NUMBERS
-    numbers[number + ALIVE] = (_ONE << length) - _ONE
-    numbers[number + SIZE] = size
-    numbers[number + WORD] = word
-    # No merge yet: the pairs whose ranks the first step reads are none.
-    numbers[number + BEFORE] = _PLACE_MASK
-    numbers[number + PLACE] = _PLACE_MASK
-    numbers[number + LEFT_KEY] = _NO_PAIR
-    numbers[number + LEFT_SLOT] = merge_table_hash(table, _NO_PAIR)
-    numbers[number + RIGHT_KEY] = _NO_PAIR
-    numbers[number + RIGHT_SLOT] = merge_table_hash(table, _NO_PAIR)
+    n_pairs = numbers[number + PAIRS]
+    place = _ZERO
+    while place < n_pairs:
+        left, right = tokens[base + place], tokens[base + place + _ONE]
+        key = merge_table_key(np.uint64(left), np.uint64(right))
+        rank = merge_table_read(table, key, np.uint64(entries[base + place]))
+        entries[base + place] = np.int32(rank << _PLACE_BITS | place)
+        place += _ONE
+    numbers[number + PAIRS] = _ZERO
 
 
 @njit_inline

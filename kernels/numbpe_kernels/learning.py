@@ -6,10 +6,13 @@ from numpy.typing import NDArray
 from numbpe_kernels._jit import njit, njit_inline
 from numbpe_kernels.encoder_arrays import DONE, NEEDED, NO_TOKEN, SPECIAL_WIDTH, EncoderState
 from numbpe_kernels.lanes import (
+    MAX_FOLDED_NBYTES,
     MAX_LANE_NBYTES,
     N_LANES,
     lanes_get_word,
     lanes_load,
+    lanes_load_folded,
+    lanes_rank,
     lanes_round,
     lanes_unload,
 )
@@ -20,25 +23,42 @@ from numbpe_kernels.word_cache import word_cache_remember
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _N_LANES = np.uint64(N_LANES)
+_MAX_IN_LANE = np.uint64(MAX_LANE_NBYTES)
+_MAX_FOLDED = np.uint64(MAX_FOLDED_NBYTES)
+_NOT_ASCII = np.uint8(0x80)
 
 
 @njit_inline
-def encoder_learn_at_once(
-    model: EncoderModel, state: EncoderState, text: NDArray[np.uint8], start: int, stop: int
+def encoder_load_word(
+    model: EncoderModel,
+    state: EncoderState,
+    lane: np.uint64,
+    row: np.uint64,
+    text: NDArray[np.uint8],
+    start: np.uint64,
+    stop: np.uint64,
 ) -> int:
-    """Write into scratch the ids of a word that needs no lane; return how many, 0 for one that does.
+    """Lay a word into a lane, or write the ids of one that needs none into scratch; return how many.
 
-    text : (n,) uint8 with padding; start, stop : int64; int64. Returns -1 - position of a byte or
-    character without a token.
+    text : (n,) uint8 with padding; lane, row, start, stop : uint64
+    Returns int64: 0 if it stands in the lane, -1 - position of a byte or character without a token.
     """
-    if model.rules[USES_LANES] == 0 or stop - start > MAX_LANE_NBYTES:
-        return model_encode_word(model, state.scratch, text, start, stop)
-    if model.rules[LOOKS_UP_TOKENS] == 1:
-        token = token_table_find(model.tokens, text, start, stop - start)
-        if token >= 0:
-            state.scratch.tokens[0] = np.int32(token)
-            return 1
-    return 0
+    rules, length = model.rules, stop - start
+    if rules[USES_LANES] == 1:
+        if rules[LOOKS_UP_TOKENS] == 1:
+            token = token_table_find(model.tokens, text, np.int64(start), np.int64(length))
+            if token >= 0:
+                state.scratch.tokens[0] = np.int32(token)
+                return 1
+        may_fold = model.folds.alone.shape[0] > 0 and length <= _MAX_FOLDED
+        if may_fold and text[stop - _ONE] >= _NOT_ASCII:
+            merges, folds = model.merges, model.folds
+            if lanes_load_folded(state.lanes, merges, folds, lane, row, text, start, length):
+                return 0
+        if length <= _MAX_IN_LANE:
+            lanes_load(state.lanes, model.merges, lane, row, text, start, length)
+            return 0
+    return np.int64(model_encode_word(model, state.scratch, text, np.int64(start), np.int64(stop)))
 
 
 @njit
@@ -52,15 +72,16 @@ def encoder_learn_words(
     """
     lanes, merges, tokens = state.lanes, model.merges, state.scratch.tokens
     active, free, specials = lanes.active, lanes.free, state.specials
-    n_active, n_free = _ZERO, _N_LANES
+    n_active, n_waiting, n_free = _ZERO, _ZERO, _N_LANES
     n_done = 0
     while True:
-        # Words into free lanes; those that need none at once.
+        # Words into free lanes, where they wait for a round; those that need none at once.
         while n_free > _ZERO and n_done < n_fresh:
             special = SPECIAL_WIDTH * state.fresh[n_done]
             row, start, stop = specials[special + 1], specials[special + 2], specials[special + 3]
             n_done += 1
-            n_tokens = encoder_learn_at_once(model, state, text, np.int64(start), np.int64(stop))
+            lane = free[n_free - _ONE]
+            n_tokens = encoder_load_word(model, state, lane, row, text, start, stop)
             if n_tokens < 0:
                 state.progress[NEEDED] = -1 - n_tokens
                 return NO_TOKEN
@@ -68,17 +89,20 @@ def encoder_learn_words(
                 word_cache_remember(state.cache, row, tokens, n_tokens)
                 continue
             n_free -= _ONE
-            lane = free[n_free]
-            lanes_load(lanes, merges, lane, row, text, start, stop - start)
-            active[n_active] = lane
-            n_active += _ONE
-        if n_active == _ZERO:
+            active[n_active + n_waiting] = lane
+            n_waiting += _ONE
+        if n_active + n_waiting == _ZERO:
             return DONE
         # The lanes that this round makes free hold words that are done.
-        i = n_free
+        first_free, first_waiting = n_free, n_active
         n_active, n_free = lanes_round(lanes, merges, n_active, n_free)
-        while i < n_free:
-            lane = free[i]
-            i += _ONE
+        for i in range(n_waiting):
+            lane = active[first_waiting + np.uint64(i)]
+            lanes_rank(lanes, merges, lane)
+            active[n_active] = lane
+            n_active += _ONE
+        n_waiting = _ZERO
+        for i in range(first_free, n_free):
+            lane = free[np.uint64(i)]
             n_tokens = lanes_unload(lanes, lane, tokens)
             word_cache_remember(state.cache, lanes_get_word(lanes, lane), tokens, n_tokens)

@@ -11,6 +11,7 @@ from numbpe_kernels.characters import (
     characters_decode,
     characters_find_token,
 )
+from numbpe_kernels.folding import FoldTable
 from numbpe_kernels.ranks import MergeScratch, MergeTable, merge_rank_pairs, merge_tokens
 from numbpe_kernels.token_table import TokenTable, token_table_find
 
@@ -30,6 +31,7 @@ class EncoderModel(NamedTuple):
     """What a vocabulary says about words; only read, and shared by all threads.
 
     fallback_ids : (256,) int32, the token of each byte of a character without a token, -1 for none
+    folds : characters that are laid into lanes as one token
     rules : (RULES_SIZE,) int64
     """
 
@@ -37,6 +39,7 @@ class EncoderModel(NamedTuple):
     characters: CharacterTable
     tokens: TokenTable
     fallback_ids: NDArray[np.int32]
+    folds: FoldTable
     rules: NDArray[np.int64]
 
 

@@ -38,7 +38,7 @@ _LANES = 8
 _NO_ENTRY = NO_RANK << _PLACE_BITS | _PLACE_MASK
 _SLOT_KEY = np.uint64(RANK_BITS)
 _SLOT_RANK = np.uint64(NO_RANK)
-_LEFT_SHIFT = np.uint64(ID_BITS)
+_LEFT_SHIFT = np.uint64(RANK_BITS + ID_BITS)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
@@ -50,7 +50,8 @@ class MergeTable(NamedTuple):
     """Which merge joins two tokens.
 
     slots : (m,) uint64, ``left << 43 | right << 22 | rank``, EMPTY_SLOT in a free one; open
-        addressing in buckets of two slots, m a power of two, at least half of it free
+        addressing in buckets of two slots, m a power of two, at least half of it free. Where a merge did
+        not find room in a bucket, and stands behind it, the greater slot of the two comes first
     shift : uint64, 65 - log2(m)
     results : (ranks + 1,) int32, the token that the merge of a rank makes; the last means nothing
     byte_ids : (256,) int32, the token of each byte, -1 for a byte without one
@@ -93,20 +94,17 @@ class MergeScratch(NamedTuple):
 
 @njit_inline
 def merge_table_key(left: np.uint64, right: np.uint64) -> np.uint64:
-    """Return the key of a pair of tokens, whose ids are at most MAX_MERGED_ID + 1, as uint64."""
-    return left << _LEFT_SHIFT | right
+    """Return the key of a pair of tokens, whose ids are at most MAX_MERGED_ID + 1: as in a slot of rank 0.
+
+    left, right : uint64; uint64
+    """
+    return left << _LEFT_SHIFT | right << _SLOT_KEY
 
 
 @njit_inline
 def merge_table_hash(table: MergeTable, key: np.uint64) -> np.uint64:
     """Return the first slot of the bucket in which a pair is sought first. key : uint64; uint64."""
-    return ((key * _FACTOR) >> table.shift) << _ONE
-
-
-@njit_inline
-def merge_slot_rank(slot: np.uint64, key: np.uint64) -> np.uint64:
-    """Return the rank in a slot, NO_RANK if it is not that of the key. All uint64."""
-    return (slot & _SLOT_RANK) | np.uint64(slot >> _SLOT_KEY != key) * _SLOT_RANK
+    return ((key >> _SLOT_KEY) * _FACTOR >> table.shift) << _ONE
 
 
 @njit_inline
@@ -115,14 +113,15 @@ def merge_table_read(table: MergeTable, key: np.uint64, place: np.uint64) -> np.
 
     key, place : uint64; uint64. Reads only. Expected O(1) buckets, nearly always one.
 
-    Whether a pair is there, and in which slot, cannot be foreseen. So both slots are looked at, and
-    one jump is left, which is made opaque to stay one: whether the next bucket must be looked at.
+    What is left of a slot without the key is the rank if it is that of the key, and more than any rank
+    if not. Whether a pair is there, and in which slot, cannot be foreseen. So both slots are looked at,
+    and one jump is left, which is made opaque to stay one: whether the next bucket must be looked at.
     """
     last = np.uint64(table.slots.shape[0] - 1)
     while True:
-        second = table.slots[place | _ONE]
-        rank = min(merge_slot_rank(table.slots[place], key), merge_slot_rank(second, key))
-        if make_opaque(np.uint64((rank == _SLOT_RANK) & (second != EMPTY_SLOT))) == _ZERO:
+        first, second = table.slots[place], table.slots[place | _ONE]
+        rank = min(min(first ^ key, second ^ key), _SLOT_RANK)
+        if make_opaque(np.uint64((rank == _SLOT_RANK) & (first > second))) == _ZERO:
             return rank
         place = (place + _TWO) & last
 
@@ -149,6 +148,30 @@ def merge_table_get_product(table: MergeTable, rank: int) -> np.int32:
 
 
 @njit
+def merge_table_enter(table: MergeTable, slot: np.uint64, place: np.uint64) -> None:
+    """Write a slot into the first bucket with room, from the one at ``place`` on.
+
+    slot, place : uint64. Writes slots: also the order in a full bucket that is passed.
+    """
+    last = np.uint64(table.slots.shape[0] - 1)
+    while True:
+        first, second = table.slots[place], table.slots[place | _ONE]
+        if first == EMPTY_SLOT or first ^ slot <= _SLOT_RANK:
+            table.slots[place] = slot
+            return
+        if second ^ slot <= _SLOT_RANK:
+            table.slots[place | _ONE] = slot
+            return
+        if second == EMPTY_SLOT:
+            table.slots[place] = min(first, slot)
+            table.slots[place | _ONE] = max(first, slot)
+            return
+        table.slots[place] = max(first, second)
+        table.slots[place | _ONE] = min(first, second)
+        place = (place + _TWO) & last
+
+
+@njit
 def merge_table_fill(
     table: MergeTable,
     merge_pairs: NDArray[np.int32],
@@ -160,13 +183,9 @@ def merge_table_fill(
     merge_ranks : (n,) int32, 0 to MAX_RANK
     Writes slots and byte_ranks; byte_ids are there. O(n).
     """
-    last = np.uint64(table.slots.shape[0] - 1)
     for merge in range(merge_pairs.shape[0]):
-        key = np.uint64(merge_pairs[merge, 0]) << _LEFT_SHIFT | np.uint64(merge_pairs[merge, 1])
-        place = merge_table_hash(table, key)
-        while table.slots[place] != EMPTY_SLOT and table.slots[place] >> _SLOT_KEY != key:
-            place = (place + _ONE) & last
-        table.slots[place] = key << _SLOT_KEY | np.uint64(merge_ranks[merge])
+        key = merge_table_key(np.uint64(merge_pairs[merge, 0]), np.uint64(merge_pairs[merge, 1]))
+        merge_table_enter(table, key | np.uint64(merge_ranks[merge]), merge_table_hash(table, key))
     for pair in range(table.byte_ranks.shape[0]):
         left = np.int64(table.byte_ids[pair >> 8])
         right = np.int64(table.byte_ids[pair & 0xFF])
@@ -174,6 +193,21 @@ def merge_table_fill(
         if left >= 0 and right >= 0:
             rank = merge_table_find(table, left, right)
         table.byte_ranks[pair] = np.int32(rank)
+
+
+@njit
+def merge_table_rank_pairs(
+    table: MergeTable, ids: NDArray[np.int64], ranks_out: NDArray[np.int64]
+) -> None:
+    """Write the ranks of all neighbours, NO_RANK for those that no merge joins.
+
+    ids : (n, k) int64, tokens up to MAX_MERGED_ID, or -1; ranks_out : (n, k - 1) int64
+    """
+    for i in range(ids.shape[0]):
+        for j in range(ids.shape[1] - 1):
+            left, right = ids[i, j], ids[i, j + 1]
+            is_pair = left >= 0 and right >= 0
+            ranks_out[i, j] = merge_table_find(table, left, right) if is_pair else NO_RANK
 
 
 @njit_inline

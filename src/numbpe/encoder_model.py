@@ -17,6 +17,7 @@ from numbpe_kernels.characters import (
     CharacterTable,
     characters_fill_pairs,
 )
+from numbpe_kernels.folding import make_no_folds
 from numbpe_kernels.lanes import MAX_LANE_NBYTES, NO_NEIGHBOUR, make_lanes
 from numbpe_kernels.ranks import (
     MAX_MERGED_ID,
@@ -58,6 +59,7 @@ def build_encoder_model(definition: TokenizerDefinition) -> kernel.EncoderModel:
             vocabulary, list_ordinary_ids(vocabulary) if rules.ignore_merges else _NO_IDS
         ),
         fallback_ids=fallback_ids,
+        folds=make_no_folds(),
         rules=numbers,
     )
 
@@ -78,7 +80,7 @@ def may_cut_at_junctions(definition: TokenizerDefinition, model: kernel.EncoderM
 
 def _build_merge_table(definition: TokenizerDefinition) -> MergeTable:
     vocabulary, rules = definition.vocabulary, definition.rules
-    ranks, results = _rank_merges(vocabulary, by_result=rules.merge_order == "result")
+    ranks, results = rank_merges(vocabulary, by_result=rules.merge_order == "result")
     byte_ids = np.full(N_BYTES, -1, dtype=np.int32)
     if rules.alphabet == "bytes":
         byte_ids[:] = _find_ids(vocabulary, [bytes([byte]) for byte in range(N_BYTES)])
@@ -95,7 +97,7 @@ def _build_merge_table(definition: TokenizerDefinition) -> MergeTable:
     return table
 
 
-def _rank_merges(
+def rank_merges(
     vocabulary: Vocabulary, *, by_result: bool
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the rank of every merge, and by rank the token that is made."""

@@ -1,7 +1,5 @@
 """Where no token of a vocabulary over bytes can span two characters: the table that kernels read."""
 
-from typing import Final
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,13 +11,12 @@ from numbpe.vocabulary import Vocabulary
 from numbpe_kernels.junction_table import (
     FILTER_SIZE,
     LOG2_BITS,
+    LOG2_SPECIAL_BITS,
     JunctionTable,
     junction_forbid_cuts,
     junction_learn_tokens,
 )
 from numbpe_kernels.model import EncoderModel
-
-_FEWEST_SLOTS: Final = 64
 
 
 class Junctions:
@@ -48,20 +45,19 @@ def build_junction_table(
     unmade = np.empty(0, dtype=np.int64)
     if rules.ignore_merges:
         unmade = ids[find_unmade(vocabulary, model, ids)]
-    n_special = junction_learn_tokens(_make_table(1), contents, offsets, ids, True)
-    table = _make_table(n_special + 2 * len(unmade))
-    junction_learn_tokens(table, contents, offsets, ids, False)
+    table = _make_table()
+    junction_learn_tokens(table, contents, offsets, ids)
     for token_id in unmade.tolist():
         junction_forbid_cuts(table, contents, int(offsets[token_id]), int(offsets[token_id + 1]))
     return table
 
 
-def _make_table(n_special: int) -> JunctionTable:
+def _make_table() -> JunctionTable:
     return JunctionTable(
         joined=np.zeros(1 << (LOG2_BITS - 3), dtype=np.uint8),
-        ends_and_leads=np.zeros(1 << 12, dtype=np.uint8),
+        ends_and_leads=np.zeros(1 << 16, dtype=np.uint8),
         filter=np.zeros(FILTER_SIZE, dtype=np.uint8),
-        special=np.zeros(max(_FEWEST_SLOTS, 1 << (2 * n_special).bit_length()), dtype=np.uint64),
+        special=np.zeros(1 << (LOG2_SPECIAL_BITS - 3), dtype=np.uint8),
     )
 
 

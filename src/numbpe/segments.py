@@ -47,14 +47,16 @@ class Segmenter:
         steps = (*self._normalizer, *self._preparation)
         self._leaves_ascii = not self.matcher.has_normalized and leave_ascii(steps)
 
-    def change_whole(self, content: bytes, special: SpecialPolicy) -> bytes | None:
+    def change_whole(self, content: bytes, special: SpecialPolicy, is_ascii: bool) -> bytes | None:
         """Return what a text becomes if it is one part, without an added token; None otherwise.
+
+        content, is_ascii: the text, and whether all of it is ASCII, which a str knows of itself.
 
         It may say None of a text that is one part, where seeing that would take long.
         """
         if self.matcher.may_find(content, special):
             return None
-        if not self._changes_text or (self._leaves_ascii and content.isascii()):
+        if not self._changes_text or (self._leaves_ascii and is_ascii):
             return content
         changed = self._normalizer_changer.change_text(content)
         is_moved = self._moves_starts and changed != content

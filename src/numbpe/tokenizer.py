@@ -266,11 +266,12 @@ class Tokenizer:
         Raises ArgumentError for a special token under ``"error"`` and for arguments of another
         type, DataError for a byte that has no token.
         """
-        check_policy(special)
+        if special != "allow":
+            check_policy(special)
         content = encode_utf8(text)
-        whole = self._segmenter.change_whole(content, special)
+        whole = self._segmenter.change_whole(content, special, text.isascii())
         if whole is not None:
-            ids = self._encoder.encode_text(whole)
+            ids = self._encoder.encode_text(whole, len(text) if isinstance(text, str) else 0)
         else:
             prepared = self._segmenter.prepare([content], special)
             ids, _ = self._encoder.encode_parts(prepared.text, prepared.parts)

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from numbpe import encoder as encoder_module
-from numbpe import encoder_model, encoder_state, junction_table, reference, word_tables
+from numbpe import encoder_model, encoder_state, reference, word_tables
+from numbpe import folding as fold_builder
+from numbpe import junction_table as junction_builder
 from numbpe.arrays import copy_text
 from numbpe.definition import ModelRules, TokenizerDefinition
 from numbpe.encoder import Encoder
@@ -22,6 +24,8 @@ from numbpe_kernels import (
     encoder_arrays,
     encoder_views,
     encoding,
+    folding,
+    junction_table,
     junctions,
     lanes,
     learning,
@@ -44,6 +48,8 @@ KERNEL_MODULES = (
     encoder_arrays,
     encoder_views,
     encoding,
+    folding,
+    junction_table,
     junctions,
     lanes,
     learning,
@@ -59,7 +65,14 @@ KERNEL_MODULES = (
     word_cache,
     word_table,
 )
-BRIDGES = (encoder_module, encoder_model, encoder_state, junction_table, word_tables)
+BRIDGES = (
+    encoder_module,
+    encoder_model,
+    encoder_state,
+    fold_builder,
+    junction_builder,
+    word_tables,
+)
 
 LETTERS = ["a", "b", " ", "\u00e9", "\u4e2d", "\U0001f44d"]
 
@@ -309,3 +322,22 @@ def test_encode_parts__of_a_million_letters_takes_near_linear_time() -> None:
     encoder = make_encoder(vocab, merges, ModelRules())
     assert encode(encoder, b"a" * 1_000_003) == [[4] * 62_500 + [1, 0]]
     assert not encoder._idle_states[0].is_large
+
+
+@pytest.mark.parametrize("greatest_id", [0, 1 << 21])
+def test_encode_text__of_words_with_any_number_of_ids(
+    mode: str, rng: np.random.Generator, greatest_id: int
+) -> None:
+    """Truth: reference.encode_piece; up to five ids stand in a row, and only those below 2**21."""
+    letters = [bytes([byte]) for byte in range(97, 117)]
+    vocab = {letter: i for i, letter in enumerate(letters)}
+    if greatest_id:
+        vocab[b"t"] = greatest_id  # joined by no merge
+    vocab[b"\n"] = 50
+    counts = (1, 2, 3, 4, 5, 7, 14, 15, 40)
+    words = [letters[i] * n + letters[-1] for i in range(19) for n in counts]
+    text = b"\n".join(words[i] for i in rng.permutation(len(words)))
+    encoder = make_encoder(vocab, [], ModelRules(), pattern="gpt2")
+    expected = reference.encode_piece(text, vocab, [])
+    for _ in range(3):  # new, known, known
+        assert encoder.encode_text(text).tolist() == expected

@@ -126,3 +126,17 @@ def test_build_junction_table__of_characters_is_none() -> None:
     definition = TokenizerDefinition(vocabulary, ModelRules(alphabet="characters"))
     model = encoder_model.build_encoder_model(definition)
     assert junction_table.build_junction_table(definition, model) is None
+
+
+def test_encode_text__of_few_characters_outside_ascii_looks_for_no_junctions(
+    rng: np.random.Generator,
+) -> None:
+    """Truth: the ids of the same text where it is not known how many characters it has."""
+    vocab, merges = make_vocabulary(rng)
+    encoder = make_encoder(vocab, merges, ModelRules())
+    text = "a" * 2000 + "\u4e2d\u56fd\u56fd\u4e2d" + "a" * 2000
+    content = text.encode()
+    ids = encoder.encode_text(content, len(text)).tolist()
+    assert "_junctions" not in vars(encoder)
+    assert encoder.encode_text(content).tolist() == ids
+    assert "_junctions" in vars(encoder)

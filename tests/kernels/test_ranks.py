@@ -95,3 +95,33 @@ def test_merge_word__grows_near_linearly() -> None:
         vocabulary.token_id(b"aa"),
         vocabulary.token_id(b"a"),
     ]
+
+
+def test_merge_table__finds_what_is_there_and_nothing_else(
+    mode: str, rng: np.random.Generator
+) -> None:
+    """Truth: a dictionary; buckets that are full and passed over, in tables half full."""
+    for n_merges in (
+        0,
+        1,
+        5,
+        200 if mode == "compiled" else 40,
+        4000 if mode == "compiled" else 60,
+    ):
+        pairs = rng.integers(0, max(2, n_merges // 50), (n_merges, 2)).astype(np.int32)
+        numbers = rng.permutation(n_merges).astype(np.int32)
+        slots = np.full(1 << max(4, (2 * n_merges - 1).bit_length()), ranks.EMPTY_SLOT)
+        table = ranks.MergeTable(
+            slots=slots,
+            shift=np.uint64(65 - (len(slots).bit_length() - 1)),
+            results=np.zeros(n_merges + 1, dtype=np.int32),
+            byte_ids=np.full(256, -1, dtype=np.int32),
+            byte_ranks=np.empty(65536, dtype=np.int32),
+        )
+        ranks.merge_table_fill(table, pairs, numbers)
+        known = {(int(a), int(b)): int(rank) for (a, b), rank in zip(pairs, numbers, strict=True)}
+        asked = np.concatenate([pairs, rng.integers(0, 100, (300, 2))]).astype(np.int64)
+        found = np.empty((len(asked), 1), dtype=np.int64)
+        ranks.merge_table_rank_pairs(table, asked, found)
+        expected = [known.get((a, b), ranks.NO_RANK) for a, b in asked.tolist()]
+        assert found[:, 0].tolist() == expected

@@ -297,7 +297,7 @@ class TiktokenEncoding:
     def _encode_content(self, content: bytes, allowed: frozenset[str]) -> TokenIds:
         segmenter = self._get_segmenter(allowed)
         encoder = self.tokenizer._encoder
-        whole = segmenter.change_whole(content, "allow")
+        whole = segmenter.change_whole(content, "allow", content.isascii())
         if whole is not None:
             return encoder.encode_text(whole)
         prepared = segmenter.prepare([content], "allow")

@@ -57,7 +57,7 @@ class TextRoute:
     def encode(self, content: bytes, special: SpecialPolicy) -> Rows:
         """Return the rows of one text."""
         check_policy(special)
-        whole = self._segmenter.change_whole(content, special)
+        whole = self._segmenter.change_whole(content, special, content.isascii())
         if whole is not None:
             return self._encoder.encode_text(whole)
         prepared = self._segmenter.prepare([content], special)
