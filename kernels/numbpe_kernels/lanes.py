@@ -254,6 +254,10 @@ def lanes_step(lanes: MergeLanes, table: MergeTable, lane: np.uint64) -> bool:
     # The ranks of the pairs that the last merge made, whose slots were asked for a round ago.
     left = merge_table_read(table, numbers[number + LEFT_KEY], numbers[number + LEFT_SLOT])
     right = merge_table_read(table, numbers[number + RIGHT_KEY], numbers[number + RIGHT_SLOT])
+    # Where the tokens of these merges stand, whether they come next or in a later round.
+    last_rank = np.uint64(table.results.shape[0] - 1)
+    prefetch(table.results, min(left, last_rank))
+    prefetch(table.results, min(right, last_rank))
     before = numbers[number + BEFORE]
     place = numbers[number + PLACE]
     left_entry = np.int32(left << _PLACE_BITS | before & _PLACE_MASK)
