@@ -117,14 +117,11 @@ class Encoder:
         state = self._borrow_state()
         try:
             # Arrays that are there already: making new ones takes as long as encoding does.
-            state.n_encoded_nbytes += n_bytes
-            state.text_view[:n_bytes] = content
-            state.part[0, 1] = n_bytes
-            state.begin()
+            state.begin_text(content, n_bytes)
             is_plain = (n_bytes - n_characters) * PLAIN_SHARE <= n_bytes
             may_refine = self._may_refine and not (is_plain or content.isascii())
             self._run(state, state.text, state.part, may_refine)
-            return state.ids[: state.offsets[1]].copy()
+            return state.ids[: state.offsets_view[1]].copy()
         finally:
             self._return_state(state)
 

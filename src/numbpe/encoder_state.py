@@ -65,9 +65,11 @@ class ThreadState:
     part : (1, 3) int64, that text as one part: 0, where it ends, -1; parts : (SHORT_PARTS, 3) int64, as
         several: starts, stops, and the ids of the added tokens behind them
     ids : (SHORT_NBYTES + SHORT_PARTS + ID_SLACK,) uint32 and offsets : (SHORT_PARTS + 1,) int64, what
-        the kernel writes of a short text
+        the kernel writes of a short text; offsets_view, the same memory
     arrays : what the kernels go on with from one text to the next; descriptor : int64, all of it for them
+    model : what the kernels read
     n_encoded_nbytes : about how many bytes were encoded
+    is_large : whether there is room for a word that is longer than what is kept
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class ThreadState:
     ) -> None:
         self._max_cache_nbytes = max_cache_nbytes or MAX_CACHE_NBYTES
         self._scanner = scanner
-        self._model = model
+        self.model = model
         self.n_encoded_nbytes = 0
         # Where a text is begun lies together, so that one assignment begins it.
         n_levels = len(scanner.automaton.start_rows)
@@ -89,6 +91,7 @@ class ThreadState:
         self.parts = np.empty((SHORT_PARTS, 3), dtype=np.int64)
         self.ids = np.empty(SHORT_NBYTES + SHORT_PARTS + kernel.ID_SLACK, dtype=np.uint32)
         self.offsets = np.zeros(SHORT_PARTS + 1, dtype=np.int64)
+        self.offsets_view = memoryview(self.offsets.data)
         self._short_call = EncoderCall(self.text, self.part, self.ids, self.offsets[:2])
         self._call = self._short_call
         self._short_numbers = describe_arrays(self._short_call)
@@ -99,8 +102,11 @@ class ThreadState:
         self.arrays.scan[POSITION] = self.arrays.refine[POSITION] = -1
         self.arrays.progress[kernel.POSITION] = -1
         self.arrays.level_stops[:] = -1
-        self._beginning = cursors[: kernel.NEEDED - kernel.PROGRESS_SIZE].copy()
-        self._cursors = cursors[: len(self._beginning)]
+        # Python writes to a view of memory in a third of the time that an array takes.
+        n_begun = len(cursors) + kernel.NEEDED - kernel.PROGRESS_SIZE
+        self._cursors = memoryview(cursors[:n_begun].data).cast("B")
+        self._beginning = bytes(self._cursors)
+        self._part_numbers = memoryview(self.part.ravel().data)
 
     @staticmethod
     def _make_arrays(cursors: NDArray[np.int64]) -> kernel.EncoderState:
@@ -126,7 +132,8 @@ class ThreadState:
     def _set_arrays(self, arrays: kernel.EncoderState) -> None:
         """Take ``arrays``, and describe them and what they are used with for the kernel."""
         self.arrays = arrays
-        self.descriptor = describe_arrays((self._scanner, self._model, arrays, self._call))
+        self.descriptor = describe_arrays((self._scanner, self.model, arrays, self._call))
+        self.is_large = len(arrays.scratch.tokens) > _KEPT_SCRATCH + kernel.SCRATCH_SLACK
 
     def set_call(self, call: EncoderCall | None = None) -> None:
         """Take what is encoded next, and where its ids go: None for the arrays of a short text."""
@@ -150,20 +157,10 @@ class ThreadState:
         )
         return self._call
 
-    @property
-    def model(self) -> EncoderModel:
-        """The model that the kernels read."""
-        return self._model
-
     def use_model(self, model: EncoderModel) -> None:
         """Go on with another model that gives the same ids."""
-        self._model = model
+        self.model = model
         self._set_arrays(self.arrays)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether there is room for a word that is longer than what is kept."""
-        return len(self.arrays.scratch.tokens) > _KEPT_SCRATCH + kernel.SCRATCH_SLACK
 
     @property
     def cache_nbytes(self) -> int:
@@ -175,6 +172,13 @@ class ThreadState:
     def needed(self) -> int:
         """The position or the size that the last status speaks of."""
         return int(self.arrays.progress[kernel.NEEDED])
+
+    def begin_text(self, content: bytes, n_bytes: int) -> None:
+        """Take a short text as one part, and make ready for it. n_bytes: its length."""
+        self.text_view[:n_bytes] = content
+        self._part_numbers[1] = n_bytes
+        self._cursors[:] = self._beginning
+        self.n_encoded_nbytes += n_bytes
 
     def begin(self) -> None:
         """Make ready for another text; what the cache holds stays."""
