@@ -1,6 +1,8 @@
 """Parts of text to token ids: the bridge from a tokenizer's definition to the kernels."""
 
+import threading
 from collections import deque
+from collections.abc import Callable
 from functools import cached_property
 from typing import Final
 
@@ -50,7 +52,8 @@ from numbpe_kernels.model import CHARACTERS, LOOKS_UP_TOKENS
 
 MUCH_NBYTES: Final = 1 << 16
 """Bytes of text after which a vocabulary whose tokens are looked up before words are merged is asked
-which of them merging does not make: that takes as long as encoding some megabytes."""
+which of them merging does not make, and, where there is text outside ASCII, any vocabulary, which
+characters fold: each takes as long as encoding some megabytes."""
 
 PLAIN_SHARE: Final = 128
 """Text with fewer bytes beyond one a character than one in this many is encoded without looking for words
@@ -85,6 +88,8 @@ class Encoder:
             self._scan = _SCANS[find_family(pattern)]
         self._looks_up_all = bool(self._model.rules[LOOKS_UP_TOKENS])
         self._may_refine = not (self._cuts_at_junctions or definition.rules.alphabet != "bytes")
+        self._may_fold = self._may_refine
+        self._improving = threading.Lock()
         self._idle_states: deque[ThreadState] = deque()
 
     def encode_parts(self, text: TextArray, parts: NDArray[np.int64]) -> tuple[TokenIds, Offsets]:
@@ -153,6 +158,8 @@ class Encoder:
         self, state: ThreadState, text: TextArray, parts: NDArray[np.int64], may_refine: bool
     ) -> None:
         """Encode what the state was told to."""
+        if may_refine and self._may_fold and state.n_encoded_nbytes >= MUCH_NBYTES:
+            self._improve_model(state, self._fold_characters)
         junctions = self._junctions if may_refine else None
         is_scanned = False
         while not is_scanned:
@@ -181,9 +188,6 @@ class Encoder:
     def _junctions(self) -> Junctions | None:
         # Made when the first text outside ASCII comes.
         table = build_junction_table(self._definition, self._model)
-        folds = build_fold_table(self._definition, self._model)
-        if folds is not None:
-            self._model = self._model._replace(folds=folds)
         return None if table is None else Junctions(table)
 
     def _borrow_state(self) -> ThreadState:
@@ -194,10 +198,29 @@ class Encoder:
         if state.model is not self._model:
             state.use_model(self._model)
         elif self._looks_up_all and state.n_encoded_nbytes >= MUCH_NBYTES:
+            self._improve_model(state, self._look_up_fewer_tokens)
+        return state
+
+    def _improve_model(self, state: ThreadState, improve: Callable[[], None]) -> None:
+        """Go on with a model that gives the same ids sooner, unless another thread is making one."""
+        if self._improving.acquire(blocking=False):
+            try:
+                improve()
+            finally:
+                self._improving.release()
+            state.use_model(self._model)
+
+    def _look_up_fewer_tokens(self) -> None:
+        if self._looks_up_all:
             self._model = look_up_fewer_tokens(self._definition, self._model)
             self._looks_up_all = False
-            state.use_model(self._model)
-        return state
+
+    def _fold_characters(self) -> None:
+        if self._may_fold:
+            folds = build_fold_table(self._definition, self._model)
+            if folds is not None:
+                self._model = self._model._replace(folds=folds)
+            self._may_fold = False
 
     def _return_state(self, state: ThreadState) -> None:
         if state.is_large:

@@ -8,6 +8,7 @@ import pytest
 from numbpe import encoder_model, folding, reference
 from numbpe.arrays import join_byte_strings
 from numbpe.definition import ModelRules, TokenizerDefinition
+from numbpe.encoder import MUCH_NBYTES, Encoder
 from numbpe.vocabulary import Vocabulary
 from numbpe_kernels import folding as kernel
 from numbpe_kernels import lanes, ranks
@@ -209,3 +210,19 @@ def test_lanes_load_folded__of_a_word_too_long_for_a_lane() -> None:
             what = (np.uint64(0), np.uint64(0), text, np.uint64(0), np.uint64(len(word)))
             is_loaded = lanes.lanes_load_folded(state, model.merges, folds, *what)
             assert is_loaded == (len(head) + n <= lanes.MAX_LANE_NBYTES)
+
+
+def test_encoder__folds_when_there_is_much_text_outside_ascii() -> None:
+    """Truth: the ids of the same words before; a short text does not wait for the table."""
+    merges = [(b"\xe4", b"\xb8"), (b"\xe4\xb8", b"\xad"), ("\u4e2d".encode(), "\u4e2d".encode())]
+    definition, _, vocab = build(np.random.default_rng(1), merges, by_result=False)
+    encoder = Encoder(definition, None)
+    text = ("\u4e2d" * 5 + "a").encode()
+    expected = reference.encode_piece(text, vocab, merges)
+    assert encoder.encode_text(text).tolist() == expected
+    assert not len(encoder._model.folds.alone)
+    for _ in range(2):
+        encoder.encode_text(b"a" * MUCH_NBYTES)
+    assert not len(encoder._model.folds.alone)
+    assert encoder.encode_text(text * 3).tolist() == 3 * expected
+    assert np.count_nonzero(encoder._model.folds.alone) == 1
