@@ -191,8 +191,8 @@ def lanes_load_folded(
 
     table, lane, word : as in lanes_load; folds : one of which some character folds
     text : (n,) uint8 with padding; start, length : uint64, length up to MAX_FOLDED_NBYTES
-    It may not if no character folds, or if there are more than MAX_LANE_NBYTES tokens. Writes tokens, entries and numbers,
-    which mean nothing then.
+    It may not if no character folds, or if there are more than MAX_LANE_NBYTES tokens. Writes tokens,
+    entries and numbers, which mean nothing then.
     """
     tokens, entries = lanes.tokens, lanes.entries
     base = lane * _STRIDE + _BEGIN
