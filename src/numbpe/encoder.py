@@ -134,7 +134,7 @@ class Encoder:
     def _encode(self, text: TextArray, parts: NDArray[np.int64]) -> tuple[TokenIds, Offsets]:
         n_parts = len(parts)
         is_short = len(text) <= SHORT_NBYTES and n_parts <= SHORT_PARTS
-        n_beyond_ascii = np.count_nonzero(text >= 0x80)
+        n_beyond_ascii = int(np.count_nonzero(text >= 0x80))
         may_refine = self._may_refine and n_beyond_ascii * PLAIN_SHARE > 2 * len(text)
         state = self._borrow_state()
         try:
