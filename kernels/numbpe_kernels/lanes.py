@@ -139,6 +139,31 @@ def lanes_begin(
 
 
 @njit_inline
+def lanes_ask_ranks(
+    lanes: MergeLanes, table: MergeTable, lane: np.uint64, word: np.uint64, n_tokens: np.uint64
+) -> None:
+    """Make a lane ready whose tokens are there, and ask for the ranks that lanes_rank writes.
+
+    lane, word, n_tokens : uint64, n_tokens 1 to MAX_LANE_NBYTES, see lanes_load. Writes entries and numbers.
+    """
+    tokens, entries = lanes.tokens, lanes.entries
+    base = lane * _STRIDE + _BEGIN
+    last = base + n_tokens - _ONE
+    for block in range(np.int64((n_tokens + _BLOCK_MASK - _ONE) >> np.uint64(4))):
+        for i in range(16):
+            entries[base + np.uint64(16 * block + i)] = _NO_ENTRY
+    place = base
+    while place < last:
+        key = merge_table_key(np.uint64(tokens[place]), np.uint64(tokens[place + _ONE]))
+        slot = merge_table_hash(table, key)
+        prefetch(table.slots, slot)
+        entries[place] = np.int32(slot)
+        place += _ONE
+    lanes_begin(lanes, table, lane, word, n_tokens)
+    lanes.numbers[lane * _NUMBERS + PAIRS] = n_tokens - _ONE
+
+
+@njit_inline
 def lanes_load(
     lanes: MergeLanes,
     table: MergeTable,
@@ -194,31 +219,38 @@ def lanes_load_folded(
     It may not if no character folds, or if there are more than MAX_LANE_NBYTES tokens. Writes tokens,
     entries and numbers, which mean nothing then.
     """
-    tokens, entries = lanes.tokens, lanes.entries
     base = lane * _STRIDE + _BEGIN
     stop = start + length
-    n_tokens = fold_word(folds, table.byte_ids, text, start, stop, tokens, base, _MAX_TOKENS)
+    n_tokens = fold_word(folds, table.byte_ids, text, start, stop, lanes.tokens, base, _MAX_TOKENS)
     if n_tokens == min(length, _MAX_TOKENS + _ONE):
         return False
-    last = base + n_tokens - _ONE
-    for block in range(np.int64((n_tokens + _BLOCK_MASK - _ONE) >> np.uint64(4))):
-        for i in range(16):
-            entries[base + np.uint64(16 * block + i)] = _NO_ENTRY
-    place = base
-    while place < last:
-        key = merge_table_key(np.uint64(tokens[place]), np.uint64(tokens[place + _ONE]))
-        slot = merge_table_hash(table, key)
-        prefetch(table.slots, slot)
-        entries[place] = np.int32(slot)
-        place += _ONE
-    lanes_begin(lanes, table, lane, word, n_tokens)
-    lanes.numbers[lane * _NUMBERS + PAIRS] = n_tokens - _ONE
+    lanes_ask_ranks(lanes, table, lane, word, n_tokens)
     return True
 
 
 @njit_inline
+def lanes_load_tokens(
+    lanes: MergeLanes,
+    table: MergeTable,
+    lane: np.uint64,
+    word: np.uint64,
+    tokens: NDArray[np.int32],
+    n_tokens: np.uint64,
+) -> None:
+    """Lay the tokens of a word into a lane.
+
+    table, lane, word : as in lanes_load; tokens : (>= n_tokens,) int32, ids up to MAX_MERGED_ID
+    n_tokens : uint64, 1 to MAX_LANE_NBYTES. Writes tokens, entries and numbers.
+    """
+    base = lane * _STRIDE + _BEGIN
+    for i in range(n_tokens):
+        lanes.tokens[base + np.uint64(i)] = tokens[np.uint64(i)]
+    lanes_ask_ranks(lanes, table, lane, word, n_tokens)
+
+
+@njit_inline
 def lanes_rank(lanes: MergeLanes, table: MergeTable, lane: np.uint64) -> None:
-    """Write the ranks of the pairs of a lane that lanes_load_folded has asked for.
+    """Write the ranks of the pairs of a lane that lanes_ask_ranks has asked for.
 
     lane : uint64. Writes entries and numbers.
     """

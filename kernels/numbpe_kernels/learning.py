@@ -12,11 +12,20 @@ from numbpe_kernels.lanes import (
     lanes_get_word,
     lanes_load,
     lanes_load_folded,
+    lanes_load_tokens,
     lanes_rank,
     lanes_round,
     lanes_unload,
 )
-from numbpe_kernels.model import LOOKS_UP_TOKENS, USES_LANES, EncoderModel, model_encode_word
+from numbpe_kernels.model import (
+    CHARACTERS_USE_LANES,
+    LOOKS_UP_TOKENS,
+    USES_LANES,
+    EncoderModel,
+    model_encode_word,
+    model_list_characters,
+)
+from numbpe_kernels.ranks import merge_rank_pairs, merge_tokens
 from numbpe_kernels.token_table import token_table_find
 from numbpe_kernels.word_cache import word_cache_remember
 
@@ -58,6 +67,17 @@ def encoder_load_word(
         if length <= _MAX_IN_LANE:
             lanes_load(state.lanes, model.merges, lane, row, text, start, length)
             return 0
+    elif rules[CHARACTERS_USE_LANES] == 1 and rules[LOOKS_UP_TOKENS] == 0:
+        scratch = state.scratch
+        n_tokens = model_list_characters(model, scratch, text, np.int64(start), np.int64(stop))
+        if n_tokens < 2:
+            return n_tokens
+        if n_tokens <= MAX_LANE_NBYTES:
+            n = np.uint64(n_tokens)
+            lanes_load_tokens(state.lanes, model.merges, lane, row, scratch.tokens, n)
+            return 0
+        merge_rank_pairs(model.merges, scratch, n_tokens)
+        return merge_tokens(model.merges, scratch, n_tokens)
     return np.int64(model_encode_word(model, state.scratch, text, np.int64(start), np.int64(stop)))
 
 

@@ -21,10 +21,12 @@ BYTE_FALLBACK = 2
 UNKNOWN_ID = 3
 FUSE_UNKNOWN = 4
 USES_LANES = 5
-RULES_SIZE = 6
+CHARACTERS_USE_LANES = 6
+RULES_SIZE = 7
 """Places in ``EncoderModel.rules``: 1 for a vocabulary over characters; 1 if a word that stands in
 ``tokens`` becomes that token; rules of the definition, UNKNOWN_ID -1 for none;
-and 1 if the bytes of words may be merged in lanes: each of them is a token."""
+1 if the bytes of words may be merged in lanes: each of them is a token; and 1 if the characters of
+words may be: no token has an id that merges do not know."""
 
 
 class EncoderModel(NamedTuple):
@@ -96,10 +98,9 @@ def model_list_known_bytes(
 def model_list_characters(
     model: EncoderModel, scratch: MergeScratch, text: NDArray[np.uint8], start: int, stop: int
 ) -> int:
-    """Write the tokens of the characters of a word, and the ranks of neighbours; return how many.
+    """Write the tokens of the characters of a word; return how many, int64.
 
-    text : (>= stop + TEXT_PADDING,) uint8; start, stop : int64. Writes scratch.tokens and
-    scratch.entries; int64.
+    text : (>= stop + TEXT_PADDING,) uint8; start, stop : int64. Writes scratch.tokens.
     A character without a token becomes the tokens of its bytes, if all are there, or the unknown
     token; where neither may be, -1 - its position is returned.
     """
@@ -129,7 +130,6 @@ def model_list_characters(
                 n_tokens += 1
         was_unknown = is_unknown
         position += n_bytes
-    merge_rank_pairs(model.merges, scratch, n_tokens)
     return n_tokens
 
 
@@ -150,6 +150,7 @@ def model_encode_word(
             return 1
     if model.rules[CHARACTERS] == 1:
         n_tokens = model_list_characters(model, scratch, text, start, stop)
+        merge_rank_pairs(model.merges, scratch, n_tokens)
     else:
         n_tokens = model_list_bytes(model, scratch, text, start, stop)
         if n_tokens < 0:

@@ -49,6 +49,7 @@ def build_encoder_model(definition: TokenizerDefinition) -> kernel.EncoderModel:
     merges = _build_merge_table(definition)
     byte_ids = merges.byte_ids
     numbers[kernel.USES_LANES] = byte_ids.min() >= 0 and byte_ids.max() < NO_NEIGHBOUR
+    numbers[kernel.CHARACTERS_USE_LANES] = over_characters and vocabulary.n_ids <= NO_NEIGHBOUR
     unknown_joins = rules.fuse_unk and bool((fallback_ids < 0).any())
     return kernel.EncoderModel(
         merges=merges,
