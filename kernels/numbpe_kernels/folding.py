@@ -129,7 +129,8 @@ def fold_word(
     folds : one of which some character folds; byte_ids : (256,) int32
     text : (n,) uint8 with padding; start < stop, uint64
     tokens_out : (>= base + most + 5,) int32; base : uint64, where the tokens go
-    Returns uint64; most + 1 for more than ``most``. Whether a character folds cannot be foreseen: its bytes are written in any case.
+    Returns uint64; most + 1 for more than ``most``. Whether a character folds cannot be foreseen: its
+    bytes are written in any case.
     """
     place = base
     position = start

@@ -92,6 +92,9 @@ def encoder_learn_words(
     """
     lanes, merges, tokens = state.lanes, model.merges, state.scratch.tokens
     active, free, specials = lanes.active, lanes.free, state.specials
+    # After an error lanes were left as they stood.
+    for i in range(N_LANES):
+        free[np.uint64(i)] = np.uint64(i)
     n_active, n_waiting, n_free = _ZERO, _ZERO, _N_LANES
     n_done = 0
     while True:

@@ -58,7 +58,8 @@ _STEP = np.uint64(COPY_STEP)
 class WordCache(NamedTuple):
     """Rows of words, and the ids that do not fit into them.
 
-    table : WordTable; ids : (k,) uint32, COPY_STEP entries more than are in use; state : (CACHE_STATE_SIZE,) int64, ids in use
+    table : WordTable; ids : (k,) uint32, with COPY_STEP entries behind those in use
+    state : (CACHE_STATE_SIZE,) int64, ids in use
     """
 
     table: WordTable

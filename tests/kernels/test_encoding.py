@@ -341,3 +341,27 @@ def test_encode_text__of_words_with_any_number_of_ids(
     expected = reference.encode_piece(text, vocab, [])
     for _ in range(3):  # new, known, known
         assert encoder.encode_text(text).tolist() == expected
+
+
+def test_encode_parts__goes_on_after_a_word_without_a_token() -> None:
+    """Truth: reference.encode_piece; the error comes while other words of the block are being merged."""
+    letters = [chr(0x4E00 + i) for i in range(20)]
+    merges = [(a.encode(), b.encode()) for a, b in itertools.pairwise(letters)]
+    tokens = [letter.encode() for letter in letters] + [a + b for a, b in merges] + [b"\n"]
+    vocab = {token: i for i, token in enumerate(tokens)}
+    rng = np.random.default_rng(5)
+    encoder = make_encoder(vocab, merges, ModelRules(alphabet="characters"), pattern="gpt2")
+    for _ in range(20):
+        words = [draw_text(rng, int(n), letters) for n in rng.integers(1, 14, size=60)]
+        place = int(rng.integers(len(words)))
+        with pytest.raises(DataError, match="cannot encode the character"):
+            encoder.encode_text(b"\n".join([*words[:place], b"\xe5\x93\x88", *words[place:]]))
+        expected = [
+            token_id
+            for word in words
+            for token_id in [
+                *reference.encode_piece(word, vocab, merges, over_characters=True),
+                vocab[b"\n"],
+            ]
+        ]
+        assert encoder.encode_text(b"\n".join([*words, b""])).tolist() == expected
