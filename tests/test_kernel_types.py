@@ -13,6 +13,8 @@ import pytest
 
 import numbpe
 import numbpe_kernels
+from numbpe_kernels import _code_store
+from numbpe_kernels._compiler import find_dispatcher
 from numbpe_kernels._jit import njit
 
 pytestmark = pytest.mark.skipif(
@@ -35,8 +37,22 @@ def iterate_kernels() -> Iterator[tuple[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def trained_kernels() -> dict[str, Any]:
-    """Every kernel, after training has been run over its usual routes."""
+def trained_kernels() -> Iterator[dict[str, Any]]:
+    """What Numba knows of every kernel, after training has been run over its usual routes.
+
+    Of machine code that is loaded it knows nothing, so that all is compiled.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_code_store, "load_code", lambda *arguments: None)
+        for _, kernel in iterate_kernels():
+            patch.setattr(kernel, "_entries", ())
+            patch.setattr(kernel, "_types", set())
+        run_training()
+        yield {name: find_dispatcher(kernel) for name, kernel in iterate_kernels()}
+
+
+def run_training() -> None:
+    """Train and count over the usual routes."""
     texts = [
         "the cat, the hat; 12 mats <|endoftext|> and \u00e9t\u00e9 \u4e2d\u6587",
         b"the rat \xff",
@@ -46,14 +62,12 @@ def trained_kernels() -> dict[str, Any]:
             numbpe.train(texts, 280, pattern=pattern, recipe=recipe, progress=False, threads=2)
     rows = rb'{"text": "a\n\ud83d\ude00", "te\u0078": [1.5, true, {}]}'
     numbpe.count_words(io.BytesIO(rows), threads=1)
-    return dict(iterate_kernels())
 
 
 def list_float_variables(kernel: Any) -> list[str]:
     """Return the lines in which Numba gives something a float's type, in any specialisation.
 
-    Numba's annotated listing has lines such as ``total.1 = $binop_add42.4  :: int64``; it is kept in
-    the cache file, so that this works for kernels that were not compiled just now.
+    Numba's annotated listing has lines such as ``total.1 = $binop_add42.4  :: int64``.
     """
     return [
         line
@@ -98,4 +112,4 @@ def test_list_float_variables__finds_one() -> None:
         return np.int64(chosen)
 
     choose(True, np.uint64(2), np.int64(1))
-    assert list_float_variables(choose)
+    assert list_float_variables(find_dispatcher(choose))

@@ -1,177 +1,130 @@
-"""How kernels are compiled: the one place that decides about Numba's options and its cache.
+"""How kernels are compiled and called: the one place that decides about Numba's options.
 
-Kernels release the GIL and are compiled when first called, never at import. Compiled code is kept
-between processes. Numba stamps a cache file with the source file of the kernel alone, so that an
-edit of a kernel that it calls, or an upgrade of this package, would run stale code
-(https://github.com/numba/numba/issues/1833). Here the stamp covers every source file of the
-package, and bounds-checked code is kept apart from unchecked code, which Numba does not do either.
+A kernel is compiled when it is first called, never at import, releases the GIL, and is kept between
+processes as machine code. To load that takes LLVM alone: Numba, whose import and whose start take most
+of a second and 70 MB, is imported where something has to be compiled.
 
-The cache lies in ``NUMBA_CACHE_DIR`` if that is set, else in the user's cache folder, else beside
-the sources. Where none of them can be written, one warning is given and nothing is kept.
+``_compiler`` makes machine code, ``_entry_points`` the part of it that takes Python's objects apart,
+``_machine_code`` loads it, and ``_code_store`` keeps it.
 """
 
-import contextlib
 import functools
-import hashlib
-import pickle
-import warnings
+import inspect
+import os
+import threading
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
-import numba
-from numba.core import caching, config
-from numba.core.types.misc import unliteral
+import numpy as np
 
 _OPTIONS = {
-    "nogil": True,
     # Kernels neither allocate nor keep arrays, so references need not be counted: each array of a
     # structure would cost an atomic increment and decrement at every call. A kernel that allocates
     # does not compile.
     "_nrt": False,
-    # A wrapper for callers in C, which there are none of: an eighth of the time to compile.
+    # Wrappers for callers in Python and in C, of which there are none: see _entry_points.
+    "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
+_IS_DISABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
-@functools.cache
-def hash_kernel_sources() -> str:
-    """Return a digest over the text of all source files of this package."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+_making_code = threading.RLock()
 
 
-class _PackageStamp:
-    """Give a locator the stamp of the whole package, and names by mode of compilation."""
+class Kernel:
+    """A function that is compiled for each combination of types that it is called with.
 
-    _lineno: int
-
-    def get_source_stamp(self) -> str:
-        return hash_kernel_sources()
-
-    def get_disambiguator(self) -> str:
-        return f"{self._lineno}-checked" if config.BOUNDSCHECK else str(self._lineno)
-
-
-_writable_paths: dict[str, bool] = {}
-
-
-class _RememberedPath:
-    """Probe a cache folder once per process rather than once per kernel."""
-
-    def ensure_cache_path(self) -> None:
-        path: str = self.get_cache_path()  # type: ignore[attr-defined]
-        if path not in _writable_paths:
-            try:
-                super().ensure_cache_path()  # type: ignore[misc]
-                _writable_paths[path] = True
-            except OSError:
-                _writable_paths[path] = False
-        if not _writable_paths[path]:
-            raise OSError(f"cannot write to {path}")
-
-
-class _ChosenFolder(_PackageStamp, _RememberedPath, caching.UserProvidedCacheLocator):  # type: ignore[misc]
-    """The folder that the user names in NUMBA_CACHE_DIR."""
-
-
-class _UserFolder(_PackageStamp, _RememberedPath, caching.UserWideCacheLocator):  # type: ignore[misc]
-    """The user's cache folder: unlike ``__pycache__``, it survives no uninstall as a ghost."""
-
-
-class _SourceFolder(_PackageStamp, _RememberedPath, caching.InTreeCacheLocator):  # type: ignore[misc]
-    """``__pycache__`` beside the sources."""
-
-
-class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (_ChosenFolder, _UserFolder, _SourceFolder)
-
-
-class _CacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]
-    """Keep with the compiled code what it was compiled from and for, and load no other.
-
-    Of two processes that compile one kernel for different types at the same time, both may choose the
-    same file, and the code of one be found under the name of the other.
+    py_func : the function in plain Python
+    options : what Numba is told when it is compiled
     """
 
-    def save(self, key: Any, data: Any) -> None:
-        super().save(key, (self._source_stamp, key, data))
+    py_func: Callable[..., Any]
 
-    def load(self, key: Any) -> Any:
-        kept = super().load(key)
-        is_right = isinstance(kept, tuple) and kept[:2] == (self._source_stamp, key)
-        return kept[2] if is_right else None
+    def __init__(self, function: Callable[..., Any], options: dict[str, bool]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.options = options
+        self._entries: tuple[Callable[..., Any], ...] = ()
+        self._types: set[str] = set()
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Call the compiled function; one for other types is passed over."""
+        if keywords:
+            bound = inspect.signature(self.py_func).bind(*arguments, **keywords)
+            arguments = bound.args
+        for entry in self._entries:
+            result = entry(*arguments)
+            if result is not NotImplemented:
+                return result
+        return self._call_first(arguments)
+
+    def _call_first(self, arguments: tuple[Any, ...]) -> Any:
+        """Call what was not loaded yet, or what was handed arrays of a class of their own."""
+        arguments = tuple(_simplify(argument) for argument in arguments)
+        types = ", ".join(describe_type(argument) for argument in arguments)
+        with _making_code:
+            if types not in self._types:
+                self._entries += (self._find_entry(types, arguments),)
+                self._types.add(types)
+        for entry in self._entries:
+            result = entry(*arguments)
+            if result is not NotImplemented:
+                return result
+        raise TypeError(f"{self.py_func.__name__} takes no arguments of the types {types}")
+
+    def _find_entry(self, types: str, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        # Only now: what is imported here loads LLVM, and a program may end without any kernel.
+        from numbpe_kernels._code_store import load_code, save_code
+        from numbpe_kernels._machine_code import make_function
+
+        code = load_code(self.py_func, types)
+        if code is None:
+            from numbpe_kernels._compiler import compile_code
+
+            code = compile_code(self, arguments)
+            save_code(self.py_func, types, code)
+        return make_function(self.py_func.__name__, code)
 
 
-class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
-    _impl_class = _KernelCacheImpl
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._cache_file = _CacheFile(
-            cache_path=self._cache_path,
-            filename_base=self._impl.filename_base,
-            source_stamp=self._impl.locator.get_source_stamp(),
-        )
-
-    def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Return compiled code, or None; what an older version left is dropped, not an error.
-
-        Numba reads the signatures of an index before it compares stamps, and fails where they name
-        a class that this version has moved or removed.
-        """
-        try:
-            return super().load_overload(signature, target_context)
-        except (AttributeError, ImportError, EOFError, pickle.UnpicklingError, TypeError):
-            with contextlib.suppress(OSError):
-                self.flush()
-            return None
+def _simplify(argument: Any) -> Any:
+    """Return arrays of a subclass, or of another name for the same type, as kernels know them."""
+    if isinstance(argument, np.ndarray):
+        plain = argument.view(np.ndarray)
+        kind = np.dtype(plain.dtype.str)
+        return plain if plain.dtype is kind else plain.view(kind)
+    if isinstance(argument, tuple):
+        fields = [_simplify(field) for field in argument]
+        make = getattr(argument, "_make", tuple)
+        return make(fields)
+    return argument
 
 
-@functools.cache
-def _warn_uncached() -> None:
-    warnings.warn(
-        "no folder for compiled kernels can be written, so they are compiled anew in every "
-        "process; set NUMBA_CACHE_DIR to a folder that can be written",
-        RuntimeWarning,
-        stacklevel=4,
-    )
+def describe_type(argument: Any) -> str:
+    """Return the name of what a kernel is compiled for when it is called with ``argument``.
 
-
-def _accept_no_literals(dispatcher: Any) -> None:
-    """Let callers compile ``dispatcher`` for the type of a literal, not for its value.
-
-    A variable that starts as 0 is first typed as that literal, and each kernel called with it would
-    be compiled for it, and then again for int64.
+    >>> describe_type(np.zeros((2, 3), np.int32)), describe_type(7)
+    ('<i4[2C]', 'builtins.int')
     """
-    find_template = dispatcher.get_call_template
+    kind = type(argument)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    if isinstance(argument, tuple):
+        return f"{name}({', '.join(describe_type(field) for field in argument)})"
+    if kind is not np.ndarray:
+        return name
+    flags = argument.flags
+    layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+    writeable = "" if flags.writeable else " read-only"
+    return f"{argument.dtype.str}[{argument.ndim}{layout}{writeable}]"
 
-    def get_call_template(arguments: Any, keywords: Any) -> Any:
-        return find_template(
-            tuple(unliteral(kind) for kind in arguments),
-            {name: unliteral(kind) for name, kind in keywords.items()},
-        )
 
-    dispatcher.get_call_template = get_call_template
-
-
-def _compile(
+def _make_kernel(
     function: Callable[_Parameters, _Result], options: dict[str, bool]
 ) -> Callable[_Parameters, _Result]:
-    dispatcher: Any = numba.njit(**options)(function)
-    if not config.DISABLE_JIT:
-        _accept_no_literals(dispatcher)
-        try:
-            dispatcher._cache = _KernelCache(function)
-        except RuntimeError:
-            _warn_uncached()
-    return dispatcher  # type: ignore[no-any-return]
+    return function if _IS_DISABLED else cast(Callable[..., Any], Kernel(function, options))
 
 
 def njit(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
@@ -180,7 +133,7 @@ def njit(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Res
     Under ``NUMBA_DISABLE_JIT=1`` the function is returned as it is. Typed as the identity, so that
     type checkers see a kernel's own signature.
     """
-    return _compile(function, _OPTIONS)
+    return _make_kernel(function, _OPTIONS)
 
 
 def njit_inline(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
@@ -189,4 +142,4 @@ def njit_inline(function: Callable[_Parameters, _Result]) -> Callable[_Parameter
     A structure of arrays travels by value, 56 bytes an array: a call that LLVM does not take for
     small may cost more than what it does. Merging a word became twice as fast by this.
     """
-    return _compile(function, {**_OPTIONS, "forceinline": True})
+    return _make_kernel(function, {**_OPTIONS, "forceinline": True})

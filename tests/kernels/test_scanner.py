@@ -14,7 +14,8 @@ from numbpe.arrays import copy_text
 from numbpe.patterns import compile_pattern
 from numbpe.scanner_tables import AUTOMATON, FAMILIES, find_family, load_class_table, make_scanner
 from numbpe.word_counter import SCANS
-from numbpe_kernels import _jit, masks, memory
+from numbpe_kernels import _code_store, _jit, masks, memory
+from numbpe_kernels._compiler import find_dispatcher
 from numbpe_kernels._jit import njit
 from numbpe_kernels.class_masks import FLAG_APART, FLAG_HAN, FLAG_LETTER, FLAG_LOWER, FLAG_UPPER
 from numbpe_kernels.scanning import LEAST_ENDS, N_ENDS, scan_by_automaton
@@ -301,11 +302,11 @@ def test_scan__keeps_masks_out_of_vectors(family, monkeypatch):
     Without the barrier of mask_block LLVM takes the algebra on masks back into vector registers,
     word by word (vpinsrq): three times slower.
     """
-    # Code from the cache cannot be looked at.
-    monkeypatch.setattr(_jit._KernelCache, "load_overload", lambda *arguments: None)
+    # Code that is loaded cannot be looked at.
+    monkeypatch.setattr(_code_store, "load_code", lambda *arguments: None)
     kernel = _jit.njit(SCANS[family].py_func)
     cut(kernel, compile_pattern(PATTERN_OF[family]), copy_text("a é".encode()), [[0, 4]])
-    (code,) = kernel.inspect_asm().values()
+    (code,) = find_dispatcher(kernel).inspect_asm().values()
     # Instructions that gather masks: those of SSE and AVX, and of AVX-512.
     assert len(re.findall("pmovmskb|kmov[dq]", code)) > 8
     assert "pinsr" not in code
