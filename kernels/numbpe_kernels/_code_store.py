@@ -13,18 +13,20 @@ sources. Where none of them can be written, one warning is given and nothing is 
 import contextlib
 import functools
 import hashlib
+import importlib.util
+import itertools
 import os
 import pickle
+import platform
 import shutil
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding as llvm
+import numpy as np
 
 from numbpe_kernels._machine_code import MachineCode
 
@@ -33,6 +35,11 @@ _FOLDER = "numbpe-kernels"
 
 _MOST_FOLDERS = 8
 """Folders that are kept: those of other versions and environments, the ones used last."""
+
+
+_PROCESSOR_LINES = ("vendor", "cpu family", "model", "stepping", "flags", "features", "cpu impl")
+_PROCESSOR_LINES += ("cpu arch", "cpu variant", "cpu part", "cpu revision")
+"""What begins the lines of /proc/cpuinfo, in small letters, that tell processors apart."""
 
 
 @functools.cache
@@ -45,6 +52,30 @@ def hash_kernel_sources() -> str:
     return digest.hexdigest()
 
 
+def _read_version(package: str) -> str:
+    """Return what names the version of a package, which is not imported for that."""
+    found = importlib.util.find_spec(package)
+    if found is not None and found.origin is not None:
+        with contextlib.suppress(OSError):
+            return Path(found.origin).with_name("_version.py").read_text(encoding="utf-8")
+    from importlib.metadata import version  # takes as long as loading ten kernels
+
+    return version(package)
+
+
+def _describe_processor() -> str:
+    """Return what tells processors apart that run different code."""
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
+        # Of the first processor, without what changes from one start of the machine to the next.
+        lines = list(itertools.takewhile(str.strip, file))
+        kept = [line for line in lines if line.lower().startswith(_PROCESSOR_LINES)]
+        if any(line.lower().startswith(("flags", "features")) for line in kept):
+            return "".join(kept)
+    import llvmlite.binding as llvm
+
+    return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+
+
 def _describe_environment() -> str:
     """Return what machine code depends on, besides the types that it is for."""
     settings = sorted(
@@ -54,11 +85,11 @@ def _describe_environment() -> str:
     )
     parts = [
         hash_kernel_sources(),
-        *(f"{name} {version(name)}" for name in ("numba", "llvmlite", "numpy")),
+        _read_version("numba"),
+        _read_version("llvmlite"),
+        f"numpy {np.__version__} {sys.platform} {platform.machine()}",
         sys.version,
-        llvm.get_process_triple(),
-        llvm.get_host_cpu_name(),
-        llvm.get_host_cpu_features().flatten(),
+        _describe_processor(),
         *settings,
     ]
     return "\n".join(parts)

@@ -17,7 +17,7 @@ from numbpe_kernels import (
 )
 from numbpe_kernels._entry_points import build_entry_point
 from numbpe_kernels._jit import Kernel
-from numbpe_kernels._machine_code import MachineCode, start_llvm
+from numbpe_kernels._machine_code import MachineCode
 
 
 @functools.cache
@@ -62,7 +62,6 @@ def compile_kernel(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
 @global_compiler_lock
 def compile_code(kernel: Kernel, arguments: tuple[Any, ...]) -> MachineCode:
     """Return the machine code of a kernel for arguments of these types, and of what calls it."""
-    start_llvm()
     compiled = compile_kernel(kernel, arguments)
     classes = list(dict.fromkeys(_list_classes(arguments)))
     entry_point, result_class = build_entry_point(compiled, arguments, classes)

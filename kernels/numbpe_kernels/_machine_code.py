@@ -1,11 +1,10 @@
-"""Machine code to functions that Python calls, by LLVM alone."""
+"""Machine code to functions that Python calls."""
 
 import ctypes
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import llvmlite.binding as llvm
+from numbpe_kernels._object_files import link_objects
 
 CONSTANTS: tuple[Any, ...] = (None, NotImplemented, True, IndexError)
 """Objects that every entry point knows: they stand behind the classes in its table."""
@@ -61,14 +60,13 @@ _kept: list[Any] = []
 """What must live as long as the functions: kernels are never unloaded."""
 
 
-@functools.cache
-def start_llvm() -> None:
-    """Make LLVM ready for machine code of this machine, and for what that calls."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    for name in PYTHON_FUNCTIONS:
-        address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
-        llvm.add_symbol(name, address)
+def find_function(name: str) -> int:
+    """Return the address of a function of Python, or of C's library; ValueError if there is none."""
+    library = ctypes.pythonapi if name in PYTHON_FUNCTIONS else ctypes.CDLL(None)
+    try:
+        return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    except AttributeError:
+        raise ValueError(f"no function {name}") from None
 
 
 def make_function(name: str, code: MachineCode) -> Callable[..., Any]:
@@ -76,21 +74,18 @@ def make_function(name: str, code: MachineCode) -> Callable[..., Any]:
 
     It returns NotImplemented if the arguments are not those that the code was compiled for.
     """
-    start_llvm()
-    # An engine of its own: kernels hold copies of the functions that they share, of the same name.
-    target = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(jit=True)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
-    for content in code.objects:
-        engine.add_object_file(llvm.ObjectFileRef.from_data(content))
-    engine.finalize_object()
-    _fill_table(engine.get_global_value_address(f"{code.name}.classes"), code.classes + CONSTANTS)
-    definition = _MethodDefinition(
-        name.encode(), engine.get_function_address(code.name), _METH_FASTCALL, None
-    )
+    addresses = link_objects(code.objects, find_function)
+    if addresses is None:
+        from numbpe_kernels._llvm_linking import link_by_llvm
+
+        table = f"{code.name}.classes"
+        addresses = link_by_llvm(code.objects, PYTHON_FUNCTIONS, find_function, code.name, table)
+    _fill_table(addresses[f"{code.name}.classes"], code.classes + CONSTANTS)
+    definition = _MethodDefinition(name.encode(), addresses[code.name], _METH_FASTCALL, None)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p,) * 3
     function = make(ctypes.addressof(definition), None, None)
-    _kept.append((engine, definition, code.classes, function))
+    _kept.append((definition, code.classes, function))
     if code.result_class is None:
         return function  # type: ignore[no-any-return]
     return _name_results(function, code.result_class)
