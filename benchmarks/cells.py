@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 NUMBPE = "numbpe"
 TIKTOKEN_RECIPE = "numbpe, recipe tiktoken"
-IDLE = "idle interpreter: `import numba`"
+IDLE = "idle interpreter: `import numpy`"
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ TRAINING_CELLS: Sequence[Cell] = (
             run_engine("rustbpe"),
             run_engine("bpeasy", max_rounds=1),
             run_engine("tokenizers", max_rounds=2),
-            run_python("import numba", IDLE),
+            run_python("import numpy", IDLE),
             _FOR_CHECKS,
         ],
         checks=[_SAME_TOKENS, _SAME_MERGES, _HF_MERGES],
@@ -190,7 +190,7 @@ TRAINING_CELLS: Sequence[Cell] = (
             Contender("first run ever: kernels compile", _COMMAND, max_rounds=2, empty_cache=True),
             Contender("later runs: kernels from the cache", _COMMAND, warm_up=True),
             run_python("import numbpe", "`import numbpe`"),
-            run_python("import numba", IDLE),
+            run_python("import numpy", IDLE),
             run_python("pass", "`python -c pass`"),
         ],
     ),

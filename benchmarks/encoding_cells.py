@@ -219,7 +219,7 @@ ENCODING_CELLS: Sequence[Cell] = (
                 )
                 for engine in (NUMBPE, "gigatoken", "tokenizers_rc")
             ),
-            run_python("import numba", IDLE),
+            run_python("import numpy", IDLE),
         ],
     ),
     Cell(

@@ -46,7 +46,7 @@ def trained_kernels() -> Iterator[dict[str, Any]]:
         patch.setattr(_code_store, "load_code", lambda *arguments: None)
         for _, kernel in iterate_kernels():
             patch.setattr(kernel, "_entries", ())
-            patch.setattr(kernel, "_types", set())
+            patch.setattr(kernel, "_entry_of_types", {})
         run_training()
         yield {name: find_dispatcher(kernel) for name, kernel in iterate_kernels()}
 

@@ -16,24 +16,21 @@ SCRIPT_FILES = sorted((ROOT / "scripts").glob("*.py"))
 
 # What these rooms of the kernels import besides NumPy and each other: only what compiles names numba.
 KERNEL_IMPORTS = {
-    "_code_store.py": {
-        "contextlib",
-        "functools",
-        "hashlib",
-        "importlib",
-        "llvmlite",
-        "os",
-        "pathlib",
-    }
-    | {"pickle", "shutil", "sys", "tempfile", "warnings"},
-    "_compiler.py": {"functools", "numba"},
-    "_entry_points.py": {"ctypes", "hashlib", "llvmlite", "numba", "sys"},
-    "_jit.py": {"functools", "inspect", "os", "threading"},
-    "_machine_code.py": {"ctypes", "functools", "llvmlite"},
-    "memory_intrinsics.py": {"llvmlite", "numba"},
-    "packed_rows_intrinsics.py": {"llvmlite", "numba"},
-    "views.py": {"ctypes"},
-    "views_intrinsics.py": {"numba"},
+    name: set(packages.split())
+    for name, packages in {
+        "_code_store.py": "contextlib functools hashlib importlib itertools llvmlite os pathlib pickle "
+        "platform shutil sys tempfile warnings",
+        "_compiler.py": "functools numba",
+        "_entry_points.py": "ctypes hashlib llvmlite numba sys",
+        "_jit.py": "functools inspect os threading",
+        "_llvm_linking.py": "functools llvmlite",
+        "_machine_code.py": "ctypes",
+        "_object_files.py": "ctypes mmap struct sys",
+        "memory_intrinsics.py": "llvmlite numba",
+        "packed_rows_intrinsics.py": "llvmlite numba",
+        "views.py": "ctypes",
+        "views_intrinsics.py": "numba",
+    }.items()
 }
 
 # What the console command is made of: nothing else may import these.

@@ -49,5 +49,7 @@ def test_count_words__memory_does_not_grow_with_the_file(tmp_path: Path) -> None
     for write, name in ((write_json_lines, "c.jsonl.gz"), (write_parquet, "c.parquet")):
         write(tmp_path / f"short_{name}", documents[: len(documents) // 8])
         write(tmp_path / name, documents)
-        growth = measure_counting(tmp_path / name) - measure_counting(tmp_path / f"short_{name}")
+        # The short one first: the first process may have to compile kernels.
+        before = [measure_counting(tmp_path / f"short_{name}") for _ in range(2)][-1]
+        growth = measure_counting(tmp_path / name) - before
         assert growth < N_BYTES * 3 // 4, f"{name}: {growth >> 20} MiB more"

@@ -3,7 +3,8 @@
 The contract of every module in this package:
 
 * It imports NumPy and its own siblings, never :mod:`numbpe`; it knows no file, no ``str`` and no
-  other Python object. Only :mod:`numbpe_kernels._jit` and :mod:`numbpe_kernels.memory` name numba.
+  other Python object. Only what compiles names numba: ``_compiler``, ``_entry_points`` and the
+  ``*_intrinsics``; they are imported where no machine code is at hand.
 * A kernel neither raises nor allocates. It returns a status, a count or a position, and the caller
   words the error or grows the array and calls again.
 * A kernel does not check its arguments; its docstring states what they must be. Arrays are

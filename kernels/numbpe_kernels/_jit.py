@@ -49,7 +49,7 @@ class Kernel:
         self.py_func = function
         self.options = options
         self._entries: tuple[Callable[..., Any], ...] = ()
-        self._types: set[str] = set()
+        self._entry_of_types: dict[str, Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Call the compiled function; one for other types is passed over."""
@@ -60,23 +60,25 @@ class Kernel:
             result = entry(*arguments)
             if result is not NotImplemented:
                 return result
-        return self._call_first(arguments)
-
-    def _call_first(self, arguments: tuple[Any, ...]) -> Any:
-        """Call what was not loaded yet, or what was handed arrays of a class of their own."""
+        # What was not loaded yet, or was handed arrays of a class of their own.
         arguments = tuple(_simplify(argument) for argument in arguments)
+        result = self.find_entry(arguments)(*arguments)
+        if result is NotImplemented:
+            types = ", ".join(describe_type(argument) for argument in arguments)
+            raise TypeError(f"{self.py_func.__name__} takes no arguments of the types {types}")
+        return result
+
+    def find_entry(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """Return the compiled function for arguments of these types, as ``prepare_kernel`` does."""
         types = ", ".join(describe_type(argument) for argument in arguments)
         with _making_code:
-            if types not in self._types:
-                self._entries += (self._find_entry(types, arguments),)
-                self._types.add(types)
-        for entry in self._entries:
-            result = entry(*arguments)
-            if result is not NotImplemented:
-                return result
-        raise TypeError(f"{self.py_func.__name__} takes no arguments of the types {types}")
+            if types not in self._entry_of_types:
+                entry = self._load_entry(types, arguments)
+                self._entry_of_types[types] = entry
+                self._entries += (entry,)
+            return self._entry_of_types[types]
 
-    def _find_entry(self, types: str, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    def _load_entry(self, types: str, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         # Only now: what is imported here loads LLVM, and a program may end without any kernel.
         from numbpe_kernels._code_store import load_code, save_code
         from numbpe_kernels._machine_code import make_function
@@ -125,6 +127,14 @@ def _make_kernel(
     function: Callable[_Parameters, _Result], options: dict[str, bool]
 ) -> Callable[_Parameters, _Result]:
     return function if _IS_DISABLED else cast(Callable[..., Any], Kernel(function, options))
+
+
+def prepare_kernel(kernel: Callable[..., _Result], *arguments: Any) -> Callable[..., _Result]:
+    """Return what calls a kernel with arguments of these types and no others, in a third of the time.
+
+    For other arguments it does nothing and returns NotImplemented.
+    """
+    return kernel.find_entry(arguments) if isinstance(kernel, Kernel) else kernel
 
 
 def njit(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:

@@ -31,6 +31,7 @@ from numbpe.scanner_tables import (
     make_scanner,
 )
 from numbpe_kernels import encoder_arrays as kernel
+from numbpe_kernels._jit import prepare_kernel
 from numbpe_kernels.automaton import automaton_find_cut
 from numbpe_kernels.characters import characters_decode, characters_find_cut
 from numbpe_kernels.encoder_scans import (
@@ -82,6 +83,7 @@ class Encoder:
         self._cuts_slowly = pattern is not None and pattern.automaton is None
         self._scanner = make_scanner(pattern)
         self._cuts_at_junctions = pattern is None and may_cut_at_junctions(definition, self._model)
+        self._encode_words = encoder_encode_words
         self._scan = encoder_scan_whole_parts
         if self._cuts_at_junctions:
             self._scan = encoder_scan_at_junctions
@@ -167,19 +169,19 @@ class Encoder:
         while not is_scanned:
             is_scanned = self._scan(state.descriptor)
             if junctions is None:
-                self._encode_words(state, False, text, parts)
+                self._encode_ends(state, False, text, parts)
                 continue
             state.arrays.refine[N_TAKEN] = 0
             is_refined = False
             while not is_refined:
                 is_refined = encoder_refine_words(junctions.descriptor, state.descriptor)
-                self._encode_words(state, True, text, parts)
+                self._encode_ends(state, True, text, parts)
 
-    def _encode_words(
+    def _encode_ends(
         self, state: ThreadState, is_refined: bool, text: TextArray, parts: NDArray[np.int64]
     ) -> None:
         """Encode what was cut; make room where the kernel asks for it."""
-        while status := encoder_encode_words(state.descriptor, is_refined):
+        while status := self._encode_words(state.descriptor, is_refined):
             if status == kernel.NO_TOKEN:
                 # Words that were entered with this one have no ids.
                 state.empty_cache()
@@ -196,7 +198,11 @@ class Encoder:
         try:
             state = self._idle_states.pop()
         except IndexError:
-            return ThreadState(self._scanner, self._model, self._max_cache_nbytes)
+            state = ThreadState(self._scanner, self._model, self._max_cache_nbytes)
+            # What every text needs; of other kernels a call takes longer to find its way.
+            self._scan = prepare_kernel(self._scan, state.descriptor)
+            self._encode_words = prepare_kernel(self._encode_words, state.descriptor, False)
+            return state
         if state.model is not self._model:
             state.use_model(self._model)
         elif self._looks_up_all and state.n_encoded_nbytes >= MUCH_NBYTES:

@@ -86,11 +86,16 @@ def build_class_table(flags: NDArray[np.uint8]) -> ClassTable:
     """Return the table of flags, one for each code point; see class_masks.FLAG_LETTER."""
     flags = flags.reshape(-1, ROW_SIZE)
     number_of_row: dict[bytes, int] = {}
-    numbers = [number_of_row.setdefault(row.tobytes(), len(number_of_row)) for row in flags]
+    # Most rows are as the one before.
+    is_new = np.append(True, (flags[1:] != flags[:-1]).any(axis=1))
+    new_numbers = [
+        number_of_row.setdefault(row.tobytes(), len(number_of_row)) for row in flags[is_new]
+    ]
+    numbers = np.array(new_numbers)[np.cumsum(is_new) - 1]
     contents = np.frombuffer(b"".join(number_of_row), dtype=np.uint8)
     # One more row, and the entries behind it, for what no character is encoded as.
     not_utf8 = contents.size
-    offsets = (ROW_SIZE * np.array(numbers)).tolist()
+    offsets = (ROW_SIZE * numbers).tolist()
     row_offsets = np.full(N_PLACES, not_utf8, dtype=np.int32)
     for place in range(0x80 >> 6, 0x800 >> 6):
         row_offsets[TWO_BYTES | 0xC0 | place] = offsets[place]
@@ -116,18 +121,22 @@ def _flag_code_points(tables: UnicodeTables) -> NDArray[np.uint8]:
     known = letters | marks | numbers | tables.white_space | find("P") | find("S")
     # As in the second split of DeepSeek-V3.
     apart = CodePointSet.from_intervals([(0x4E00, 0x9FA5), (0x3040, 0x30FF)])
-    flags = np.zeros(END_OF_CODE_POINTS, dtype=np.uint8)
-    for flag, members in (
+    flagged = (
         (FLAG_LETTER, letters),
         (FLAG_UPPER, find("Lu") | find("Lt") | either_case | numbers),
         (FLAG_LOWER, find("Ll") | either_case | tables.white_space),
         (FLAG_APART, apart),
         (FLAG_CONTROL, ~known),
         (FLAG_HAN, find("Han")),
-    ):
-        for start, stop in members.bounds.reshape(-1, 2).tolist():
-            flags[start:stop] |= np.uint8(flag)
-    return flags
+    )
+    # Runs of code points that no set tells apart: members of a set lie behind an odd number of bounds.
+    starts = np.unique(np.concatenate([[0], *(members.bounds for _, members in flagged)]))
+    starts = starts[starts < END_OF_CODE_POINTS]
+    flags = np.zeros(len(starts), dtype=np.uint8)
+    for flag, members in flagged:
+        is_member = np.searchsorted(members.bounds, starts, side="right") % 2 == 1
+        flags[is_member] |= np.uint8(flag)
+    return np.repeat(flags, np.diff(starts, append=END_OF_CODE_POINTS))
 
 
 _EMPTY_CLASSES: Final = ClassTable(np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.uint8))
