@@ -28,6 +28,7 @@ KERNEL_IMPORTS = {
         "_object_files.py": "ctypes mmap struct sys",
         "memory_intrinsics.py": "llvmlite numba",
         "packed_rows_intrinsics.py": "llvmlite numba",
+        "utf8_writing_intrinsics.py": "llvmlite numba",
         "views.py": "ctypes",
         "views_intrinsics.py": "numba",
     }.items()

@@ -25,7 +25,8 @@ from numbpe.definition import (
 )
 from numbpe.errors import ArgumentError
 from numbpe.normalizers import apply_steps
-from numbpe.segments import PreparedText, Segmenter, encode_utf8
+from numbpe.segments import PreparedText, Segmenter
+from numbpe.utf8 import encode_utf8
 from numbpe.vocabulary import Vocabulary
 
 LETTERS = [*"abcA_  \t\n<>1", "\u00a0", "\u3000", "\u0301", "\u00e9", "\u200d", "\u00c9", METASPACE]

@@ -9,10 +9,11 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.types.misc import unliteral
 from numba.extending import typeof_impl
 
-# What gives the functions of memory, packed_rows and views their compiled form.
+# What gives the functions of memory, packed_rows, utf8_writing and views their compiled form.
 from numbpe_kernels import (
     memory_intrinsics,  # noqa: F401
     packed_rows_intrinsics,  # noqa: F401
+    utf8_writing_intrinsics,  # noqa: F401
     views_intrinsics,  # noqa: F401
 )
 from numbpe_kernels._entry_points import build_entry_point

@@ -6,6 +6,7 @@ one in the text.
 
 import os
 import re
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias, get_args
@@ -121,6 +122,15 @@ class AddedTokenMatcher:
         """
         return self._raw.cut_rows(text, rows, special)
 
+    def cut_into(
+        self, text: TextArray, parts: NDArray[np.int64], stop: int, special: SpecialPolicy
+    ) -> int:
+        """Cut the raw text[:stop] at the tokens in it, into the first rows of ``parts``.
+
+        Returns how many there are, 0 if there may be more than ``parts`` has.
+        """
+        return self._raw.cut_into(text, parts, stop, special)
+
     def find_normalized_in_rows(
         self, text: TextArray, rows: NDArray[np.int64], special: SpecialPolicy
     ) -> tuple[NDArray[np.int64], Offsets]:
@@ -172,6 +182,7 @@ class _Search:
             if not all(rule & IGNORED for rule in rules):
                 array = np.array(rules, dtype=np.uint8)
                 self._by_policy[policy] = _Described(AddedTokens(literals, ids, array, *bounds))
+        self._idle: deque[tuple[memoryview, tuple[NDArray[np.int64], ...]]] = deque()
         self._search_start = _compile_starts(list(found)).search
         self._prefix = os.path.commonprefix(list(found)) if found else b""
         self._search_head = _compile_heads(list(found)).search
@@ -201,6 +212,31 @@ class _Search:
         found[:, 1] = parts[1:, 0]
         found[:, 2] = parts[:-1, 2]
         return found
+
+    def cut_into(
+        self, text: TextArray, parts: NDArray[np.int64], stop: int, special: SpecialPolicy
+    ) -> int:
+        """See :meth:`AddedTokenMatcher.cut_into`."""
+        tokens = self._by_policy[special]
+        if tokens is None:
+            parts[0] = 0, stop, -1
+            return 1
+        try:
+            # Making these arrays takes as long as finding the tokens of a page.
+            numbers, arrays = self._idle.pop()
+        except IndexError:
+            array = np.zeros(8, dtype=np.int64)
+            numbers = memoryview(array.data)
+            arrays = array[:2].reshape(1, 2), array[2:6], array[6:]
+        rows, progress, first_parts = arrays
+        numbers[1] = stop
+        numbers[2] = numbers[3] = numbers[4] = numbers[5] = 0
+        status = added_tokens_run(tokens.descriptor, text, rows, progress, parts, first_parts)
+        n_parts, place = numbers[5], numbers[3]
+        self._idle.append((numbers, arrays))
+        if status >= 0:
+            raise _word_refusal(self._tokens[status], place)
+        return n_parts if status == -1 else 0
 
     def cut_rows(
         self, text: TextArray, rows: NDArray[np.int64], special: SpecialPolicy

@@ -126,12 +126,45 @@ class Encoder:
         try:
             # Arrays that are there already: making new ones takes as long as encoding does.
             state.begin_text(content, n_bytes)
-            is_plain = (n_bytes - n_characters) * PLAIN_SHARE <= n_bytes
-            may_refine = self._may_refine and not (is_plain or content.isascii())
+            may_refine = self._may_refine_text(content, n_characters)
             self._run(state, state.text, state.part, may_refine)
             return state.ids[: state.offsets_view[1]].copy()
         finally:
             self._return_state(state)
+
+    def encode_parts_of(
+        self,
+        content: bytes,
+        cut: Callable[[TextArray, NDArray[np.int64]], int],
+        n_characters: int = 0,
+    ) -> TokenIds | None:
+        """Return the ids of one text that ``cut`` divides; None if it is not short.
+
+        cut: writes the parts of the text, which begins the first array, to the second, see
+            encode_parts; returns how many there are, 0 if they find no room.
+        n_characters: as for encode_text.
+        """
+        n_bytes = len(content)
+        if n_bytes > SHORT_NBYTES or self._cuts_slowly:
+            return None
+        state = self._borrow_state()
+        try:
+            state.begin_text(content, n_bytes)
+            n_parts = cut(state.text, state.parts)
+            if n_parts == 0:
+                return None
+            call = state.take_parts(n_parts)
+            self._run(state, call.text, call.parts, self._may_refine_text(content, n_characters))
+            return state.ids[: state.offsets_view[n_parts]].copy()
+        finally:
+            state.set_call()
+            self._return_state(state)
+
+    def _may_refine_text(self, content: bytes, n_characters: int) -> bool:
+        """Return whether to look for words to cut at junctions, see PLAIN_SHARE."""
+        n_bytes = len(content)
+        is_plain = (n_bytes - n_characters) * PLAIN_SHARE <= n_bytes
+        return self._may_refine and not (is_plain or content.isascii())
 
     def _encode(self, text: TextArray, parts: NDArray[np.int64]) -> tuple[TokenIds, Offsets]:
         n_parts = len(parts)

@@ -148,6 +148,10 @@ class ThreadState:
         n_parts = len(parts)
         self.text[: len(text)] = text
         self.parts[:n_parts] = parts
+        return self.take_parts(n_parts)
+
+    def take_parts(self, n_parts: int) -> EncoderCall:
+        """Take the first of ``parts``, of the text that is there; return where the ids go."""
         # The lengths are all that differs: describing the arrays anew takes as long as short texts do.
         self._parts_numbers[CALL_N_PARTS] = n_parts
         self._parts_numbers[CALL_N_OFFSETS] = n_parts + 1

@@ -19,7 +19,7 @@ from numbpe.definition import Prepend, TextStep, TokenizerDefinition
 from numbpe.encoder import Encoder
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.normalizers import WHITE_SPACE, may_change
-from numbpe.segments import repair_surrogates
+from numbpe.utf8 import repair_surrogates
 
 if TYPE_CHECKING:
     from numbpe.tokenizer import Tokenizer

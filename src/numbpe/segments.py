@@ -10,9 +10,9 @@ from numbpe.added_tokens import AddedTokenMatcher, SpecialPolicy
 from numbpe.alignments import apply_steps_aligned
 from numbpe.arrays import Offsets, TextArray, copy_text, join_texts
 from numbpe.definition import Prepend, TextStep, TokenizerDefinition
-from numbpe.errors import ArgumentError, shorten_value
 from numbpe.normalizers import may_change
 from numbpe.text_changes import TextChanger, leave_ascii
+from numbpe.utf8 import encode_utf8
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,10 @@ class Segmenter:
         if is_moved or self.matcher.may_find_normalized(changed, special):
             return None
         return self._preparation_changer.change_text(changed) if self._preparation else changed
+
+    def leaves_text(self, content: bytes) -> bool:
+        """Return whether text between added tokens stays as it is, as far as it is quick to see."""
+        return not self._changes_text or (self._leaves_ascii and content.isascii())
 
     def prepare(self, texts: Sequence[str | bytes], special: SpecialPolicy) -> PreparedText:
         """Return the parts of ``texts``.
@@ -143,22 +147,3 @@ def _find_heads(
             heads.append(part)
             part += 1
     return heads
-
-
-def encode_utf8(text: object) -> bytes:
-    """Return the bytes of a text, surrogates repaired; ArgumentError if it is no text."""
-    if isinstance(text, bytes):
-        return text
-    if not isinstance(text, str):
-        raise ArgumentError(
-            f"text must be a str or bytes, not {type(text).__name__} ({shorten_value(text)})"
-        )
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
-        return repair_surrogates(text).encode("utf-8")
-
-
-def repair_surrogates(text: str) -> str:
-    """Return ``text`` with pairs of surrogates joined, and U+FFFD for each that has no partner."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

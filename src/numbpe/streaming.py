@@ -21,9 +21,10 @@ from numbpe.definition import Prepend, TokenizerDefinition
 from numbpe.encoder import Encoder
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.patterns import Pattern
-from numbpe.segments import Segmenter, encode_utf8
+from numbpe.segments import Segmenter
 from numbpe.stream_cutter import AT_END, OPEN, TokenMatchers
 from numbpe.stream_steps import StepChain
+from numbpe.utf8 import encode_utf8
 from numbpe_kernels.automaton import Automaton
 from numbpe_kernels.constants import TEXT_PADDING
 from numbpe_kernels.decided import (

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from numbpe.added_tokens import SpecialPolicy, check_policy
 from numbpe.arrays import TokenIds
+from numbpe.cut_texts import encode_cut_text
 from numbpe.definition import TokenizerDefinition
 from numbpe.encoder import Encoder
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import FilePath
 from numbpe.pattern_sources import PatternSource, compile_source
-from numbpe.segments import Segmenter, encode_utf8
+from numbpe.segments import Segmenter
+from numbpe.utf8 import encode_utf8
 from numbpe.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -269,15 +271,13 @@ class Tokenizer:
         if special != "allow":
             check_policy(special)
         content = encode_utf8(text)
+        n_characters = len(text) if isinstance(text, str) else 0
         whole = self._segmenter.change_whole(content, special, text.isascii())
         if whole is not None:
-            ids = self._encoder.encode_text(whole, len(text) if isinstance(text, str) else 0)
+            ids = self._encoder.encode_text(whole, n_characters)
         else:
-            prepared = self._segmenter.prepare([content], special)
-            ids, _ = self._encoder.encode_parts(prepared.text, prepared.parts)
-        if add_special_tokens:
-            return self._add_template(ids)
-        return ids
+            ids = encode_cut_text(self._segmenter, self._encoder, content, special, n_characters)
+        return self._add_template(ids) if add_special_tokens else ids
 
     def _add_template(self, ids: TokenIds) -> TokenIds:
         template = self._definition.template

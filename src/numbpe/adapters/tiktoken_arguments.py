@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Final, NoReturn
 
 from numbpe.errors import ArgumentError, shorten_value
-from numbpe.segments import encode_utf8
+from numbpe.utf8 import encode_utf8
 
 _MAX_UINT32: Final = (1 << 32) - 1
 

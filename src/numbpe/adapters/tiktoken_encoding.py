@@ -16,8 +16,10 @@ from numbpe.adapters.tiktoken_arguments import (
 )
 from numbpe.adapters.tiktoken_pieces import LastPieceFinder, find_completions, is_blank
 from numbpe.arrays import TokenIds
+from numbpe.cut_texts import encode_cut_text
 from numbpe.errors import ArgumentError, shorten_value
-from numbpe.segments import Segmenter, encode_utf8
+from numbpe.segments import Segmenter
+from numbpe.utf8 import encode_utf8
 
 if TYPE_CHECKING:
     from numbpe.tokenizer import Tokenizer
@@ -300,8 +302,7 @@ class TiktokenEncoding:
         whole = segmenter.change_whole(content, "allow", content.isascii())
         if whole is not None:
             return encoder.encode_text(whole)
-        prepared = segmenter.prepare([content], "allow")
-        return encoder.encode_parts(prepared.text, prepared.parts)[0]
+        return encode_cut_text(segmenter, encoder, content, "allow")
 
     def _encode_contents(
         self, contents: list[bytes], allowed: frozenset[str], num_threads: int

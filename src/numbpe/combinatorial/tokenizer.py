@@ -14,7 +14,7 @@ from numbpe.combinatorial.row_arrays import Rows, as_row_array
 from numbpe.combinatorial.row_batches import RowBatch
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import FilePath
-from numbpe.segments import encode_utf8
+from numbpe.utf8 import encode_utf8
 
 if TYPE_CHECKING:
     from numbpe.combinatorial.row_decoder import RowDecoder
