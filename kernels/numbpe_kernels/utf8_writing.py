@@ -53,10 +53,7 @@ def utf8_write_character(code: np.uint64, out: NDArray[np.uint8], place: np.uint
     three = _MARKS_OF_THREE | code >> _TWELVE | middle << _EIGHT | last << _SIXTEEN
     four = _MARKS_OF_FOUR | code >> _EIGHTEEN | (code >> _TWELVE & _SIX_BITS) << _EIGHT
     four |= middle << _SIXTEEN | last << _TWENTY_FOUR
-    # A mask is all ones where a number is 1.
-    word = code ^ ((code ^ two) & (_ZERO - is_two))
-    word ^= (two ^ three) & (_ZERO - is_three)
-    word ^= (three ^ four) & (_ZERO - is_four)
+    word = code ^ (code ^ two) * is_two ^ (two ^ three) * is_three ^ (three ^ four) * is_four
     out[place] = np.uint8(word)
     out[place + _ONE] = np.uint8(word >> _EIGHT)
     out[place + _TWO] = np.uint8(word >> _SIXTEEN)
