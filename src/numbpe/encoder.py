@@ -153,8 +153,9 @@ class Encoder:
             n_parts = cut(state.text, state.parts)
             if n_parts == 0:
                 return None
-            call = state.take_parts(n_parts)
-            self._run(state, call.text, call.parts, self._may_refine_text(content, n_characters))
+            state.take_parts(n_parts)
+            may_refine = self._may_refine_text(content, n_characters)
+            self._run(state, state.text, state.parts[:n_parts], may_refine)
             return state.ids[: state.offsets_view[n_parts]].copy()
         finally:
             state.set_call()
@@ -175,18 +176,19 @@ class Encoder:
         try:
             n_bytes = len(text)
             if is_short:
-                call = state.set_short_parts(text, parts)
+                state.set_short_parts(text, parts)
+                ids, offsets = state.ids, state.offsets[: n_parts + 1]
             else:
                 n_bytes = int((parts[:, 1] - parts[:, 0]).sum())
                 ids = np.empty(n_bytes + n_parts + kernel.ID_SLACK, dtype=np.uint32)
-                call = EncoderCall(text, parts, ids, np.zeros(n_parts + 1, dtype=np.int64))
-                state.set_call(call)
+                offsets = np.zeros(n_parts + 1, dtype=np.int64)
+                state.set_call(EncoderCall(text, parts, ids, offsets))
             state.n_encoded_nbytes += n_bytes
             state.begin()
             self._run(state, text, parts, may_refine)
             # What is not used must not stay allocated: most texts have far fewer ids than bytes.
-            offsets = call.offsets_out.copy() if is_short else call.offsets_out
-            return call.ids_out[: int(offsets[-1])].copy(), offsets
+            offsets = offsets.copy() if is_short else offsets
+            return ids[: int(offsets[-1])].copy(), offsets
         finally:
             state.set_call()
             self._return_state(state)

@@ -92,12 +92,11 @@ class ThreadState:
         self.ids = np.empty(SHORT_NBYTES + SHORT_PARTS + kernel.ID_SLACK, dtype=np.uint32)
         self.offsets = np.zeros(SHORT_PARTS + 1, dtype=np.int64)
         self.offsets_view = memoryview(self.offsets.data)
-        self._short_call = EncoderCall(self.text, self.part, self.ids, self.offsets[:2])
-        self._call = self._short_call
-        self._short_numbers = describe_arrays(self._short_call)
-        self._parts_numbers = describe_arrays(
-            EncoderCall(self.text, self.parts, self.ids, self.offsets)
-        )
+        short_call = EncoderCall(self.text, self.part, self.ids, self.offsets[:2])
+        self._call_numbers = self._short_numbers = describe_arrays(short_call)
+        parts_call = EncoderCall(self.text, self.parts, self.ids, self.offsets)
+        self._parts_numbers = describe_arrays(parts_call)
+        self._parts_view = memoryview(self._parts_numbers.data)
         self._set_arrays(self._make_arrays(cursors))
         self.arrays.scan[POSITION] = self.arrays.refine[POSITION] = -1
         self.arrays.progress[kernel.POSITION] = -1
@@ -132,34 +131,36 @@ class ThreadState:
     def _set_arrays(self, arrays: kernel.EncoderState) -> None:
         """Take ``arrays``, and describe them and what they are used with for the kernel."""
         self.arrays = arrays
-        self.descriptor = describe_arrays((self._scanner, self.model, arrays, self._call))
+        numbers = describe_arrays((self._scanner, self.model, arrays))
+        self.descriptor = np.concatenate([numbers, self._call_numbers])
         self.is_large = len(arrays.scratch.tokens) > _KEPT_SCRATCH + kernel.SCRATCH_SLACK
 
     def set_call(self, call: EncoderCall | None = None) -> None:
-        """Take what is encoded next, and where its ids go: None for the arrays of a short text."""
-        self._call = call or self._short_call
-        self.descriptor[-CALL_SIZE:] = describe_arrays(call) if call else self._short_numbers
+        """Take what is encoded next, and where its ids go: None for the arrays of a short text.
 
-    def set_short_parts(self, text: TextArray, parts: NDArray[np.int64]) -> EncoderCall:
-        """Take the parts of a short text into the arrays of the state; return where its ids go.
+        The caller keeps the arrays of ``call`` alive until it is replaced.
+        """
+        self._set_call_numbers(describe_arrays(call) if call else self._short_numbers)
+
+    def _set_call_numbers(self, numbers: NDArray[np.int64]) -> None:
+        self._call_numbers = numbers
+        self.descriptor[-CALL_SIZE:] = numbers
+
+    def set_short_parts(self, text: TextArray, parts: NDArray[np.int64]) -> None:
+        """Take the parts of a short text into the arrays of the state.
 
         text: at most SHORT_NBYTES long; parts: (p, 3) int64, p at most SHORT_PARTS.
         """
-        n_parts = len(parts)
         self.text[: len(text)] = text
-        self.parts[:n_parts] = parts
-        return self.take_parts(n_parts)
+        self.parts[: len(parts)] = parts
+        self.take_parts(len(parts))
 
-    def take_parts(self, n_parts: int) -> EncoderCall:
-        """Take the first of ``parts``, of the text that is there; return where the ids go."""
+    def take_parts(self, n_parts: int) -> None:
+        """Take the first of ``parts``, of the text that is there."""
         # The lengths are all that differs: describing the arrays anew takes as long as short texts do.
-        self._parts_numbers[CALL_N_PARTS] = n_parts
-        self._parts_numbers[CALL_N_OFFSETS] = n_parts + 1
-        self.descriptor[-CALL_SIZE:] = self._parts_numbers
-        self._call = EncoderCall(
-            self.text, self.parts[:n_parts], self.ids, self.offsets[: n_parts + 1]
-        )
-        return self._call
+        self._parts_view[CALL_N_PARTS] = n_parts
+        self._parts_view[CALL_N_OFFSETS] = n_parts + 1
+        self._set_call_numbers(self._parts_numbers)
 
     def use_model(self, model: EncoderModel) -> None:
         """Go on with another model that gives the same ids."""
