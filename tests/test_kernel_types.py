@@ -45,6 +45,7 @@ def trained_kernels() -> Iterator[dict[str, Any]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_code_store, "load_code", lambda *arguments: None)
         for _, kernel in iterate_kernels():
+            patch.setattr(kernel, "_entry", lambda *arguments: NotImplemented)
             patch.setattr(kernel, "_entries", ())
             patch.setattr(kernel, "_entry_of_types", {})
         run_training()

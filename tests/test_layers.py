@@ -22,7 +22,7 @@ KERNEL_IMPORTS = {
         "platform shutil sys tempfile warnings",
         "_compiler.py": "functools numba",
         "_entry_points.py": "ctypes hashlib llvmlite numba sys",
-        "_jit.py": "functools inspect os threading",
+        "_jit.py": "functools os threading",
         "_llvm_linking.py": "functools llvmlite",
         "_machine_code.py": "ctypes",
         "_object_files.py": "ctypes mmap struct sys",

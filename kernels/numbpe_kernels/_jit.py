@@ -9,7 +9,6 @@ of a second and 70 MB, is imported where something has to be compiled.
 """
 
 import functools
-import inspect
 import os
 import threading
 from collections.abc import Callable
@@ -48,19 +47,22 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.py_func = function
         self.options = options
+        self._entry: Callable[..., Any] = _refuse
         self._entries: tuple[Callable[..., Any], ...] = ()
         self._entry_of_types: dict[str, Callable[..., Any]] = {}
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """Call the compiled function; one for other types is passed over."""
-        if keywords:
-            bound = inspect.signature(self.py_func).bind(*arguments, **keywords)
-            arguments = bound.args
-        for entry in self._entries:
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function for arguments of these types."""
+        # That of the first types: nearly all kernels are called with no others.
+        result = self._entry(*arguments)
+        return self._call_other(arguments) if result is NotImplemented else result
+
+    def _call_other(self, arguments: tuple[Any, ...]) -> Any:
+        """Call what was not loaded yet, is for other types, or was handed arrays of a subclass."""
+        for entry in self._entries[1:]:
             result = entry(*arguments)
             if result is not NotImplemented:
                 return result
-        # What was not loaded yet, or was handed arrays of a class of their own.
         arguments = tuple(_simplify(argument) for argument in arguments)
         result = self.find_entry(arguments)(*arguments)
         if result is NotImplemented:
@@ -73,9 +75,9 @@ class Kernel:
         types = ", ".join(describe_type(argument) for argument in arguments)
         with _making_code:
             if types not in self._entry_of_types:
-                entry = self._load_entry(types, arguments)
-                self._entry_of_types[types] = entry
-                self._entries += (entry,)
+                self._entry_of_types[types] = self._load_entry(types, arguments)
+                self._entries = (*self._entry_of_types.values(),)
+                self._entry = self._entries[0]
             return self._entry_of_types[types]
 
     def _load_entry(self, types: str, arguments: tuple[Any, ...]) -> Callable[..., Any]:
@@ -90,6 +92,11 @@ class Kernel:
             code = compile_code(self, arguments)
             save_code(self.py_func, types, code)
         return make_function(self.py_func.__name__, code)
+
+
+def _refuse(*arguments: Any) -> Any:
+    """Do what the entry of a kernel does with arguments of other types."""
+    return NotImplemented
 
 
 def _simplify(argument: Any) -> Any:
