@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(
 # Kernels whose callers have good reason to hand over different types, with the reason.
 SEVERAL_SPECIALISATIONS = {
     "csr.csr_write_cells": "symbols are bytes, or int32 over any other alphabet",
+    "utf8_writing.utf8_write_units": "Python keeps characters in 1, 2 or 4 bytes each",
 }
 
 
@@ -42,6 +43,8 @@ def trained_kernels() -> Iterator[dict[str, Any]]:
 
     Of machine code that is loaded it knows nothing, so that all is compiled.
     """
+    # Other tests call kernels with other types.
+    find_dispatcher.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_code_store, "load_code", lambda *arguments: None)
         for _, kernel in iterate_kernels():
