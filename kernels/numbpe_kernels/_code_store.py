@@ -36,9 +36,10 @@ _FOLDER = "numbpe-kernels"
 _MOST_FOLDERS = 8
 """Folders that are kept: those of other versions and environments, the ones used last."""
 
-
-_PROCESSOR_LINES = ("vendor", "cpu family", "model", "stepping", "flags", "features", "cpu impl")
-_PROCESSOR_LINES += ("cpu arch", "cpu variant", "cpu part", "cpu revision")
+_PROCESSOR_LINES = (
+    *("vendor", "model", "stepping", "flags", "features"),
+    *("cpu family", "cpu impl", "cpu arch", "cpu variant", "cpu part", "cpu revision"),
+)
 """What begins the lines of /proc/cpuinfo, in small letters, that tell processors apart."""
 
 
@@ -179,5 +180,6 @@ def save_code(function: Callable[..., Any], types: str, code: MachineCode) -> No
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
             os.replace(name, path)
-        except OSError:
+        except BaseException:
             os.unlink(name)
+            raise

@@ -1,4 +1,4 @@
-"""Kernels to machine code, by Numba: the only room, with the intrinsics, that imports it."""
+"""Kernels to machine code, by Numba, which only this room, ``_entry_points`` and the intrinsics import."""
 
 import functools
 from collections.abc import Iterator

@@ -1,11 +1,12 @@
 """How kernels are compiled and called: the one place that decides about Numba's options.
 
 A kernel is compiled when it is first called, never at import, releases the GIL, and is kept between
-processes as machine code. To load that takes LLVM alone: Numba, whose import and whose start take most
-of a second and 70 MB, is imported where something has to be compiled.
+processes as machine code. To load that takes no Numba: its import and its start, most of a second and
+70 MB, are left to processes that have something to compile.
 
-``_compiler`` makes machine code, ``_entry_points`` the part of it that takes Python's objects apart,
-``_machine_code`` loads it, and ``_code_store`` keeps it.
+``_compiler`` makes machine code by Numba, ``_entry_points`` the part of it that takes Python's objects
+apart, and ``_code_store`` keeps both in files. ``_machine_code`` makes functions of them, which
+``_object_files`` or, where these are not that simple, ``_llvm_linking`` brings into memory.
 """
 
 import functools
@@ -81,7 +82,7 @@ class Kernel:
             return self._entry_of_types[types]
 
     def _load_entry(self, types: str, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-        # Only now: what is imported here loads LLVM, and a program may end without any kernel.
+        # Only now: a program may end without calling any kernel.
         from numbpe_kernels._code_store import load_code, save_code
         from numbpe_kernels._machine_code import make_function
 

@@ -11,7 +11,7 @@ _kept: list[Any] = []
 
 
 @functools.cache
-def start_llvm() -> None:
+def _start_llvm() -> None:
     """Make LLVM ready for machine code of this machine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -27,7 +27,7 @@ def link_by_llvm(
 
     functions : names of what the files may call and LLVM might not find; find_function : finds them
     """
-    start_llvm()
+    _start_llvm()
     for name in functions:
         llvm.add_symbol(name, find_function(name))
     # An engine of its own: kernels hold copies of the functions that they share, of the same name.

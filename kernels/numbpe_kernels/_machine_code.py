@@ -17,7 +17,6 @@ PYTHON_FUNCTIONS = (
     "PyErr_SetString",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
-    "PyFloat_FromDouble",
     "PyLong_AsLongLong",
     "PyLong_FromLongLong",
     "PyLong_FromUnsignedLongLong",
@@ -27,6 +26,11 @@ PYTHON_FUNCTIONS = (
 """What entry points call of Python."""
 
 _METH_FASTCALL = 0x0080
+
+# A prototype of our own: the attributes of ctypes.pythonapi are everybody's.
+_make_builtin = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.c_void_p] * 3)(
+    ("PyCFunction_NewEx", ctypes.pythonapi)
+)
 
 
 class MachineCode(NamedTuple):
@@ -74,17 +78,15 @@ def make_function(name: str, code: MachineCode) -> Callable[..., Any]:
 
     It returns NotImplemented if the arguments are not those that the code was compiled for.
     """
+    table = f"{code.name}.classes"
     addresses = link_objects(code.objects, find_function)
     if addresses is None:
         from numbpe_kernels._llvm_linking import link_by_llvm
 
-        table = f"{code.name}.classes"
         addresses = link_by_llvm(code.objects, PYTHON_FUNCTIONS, find_function, code.name, table)
-    _fill_table(addresses[f"{code.name}.classes"], code.classes + CONSTANTS)
+    _fill_table(addresses[table], code.classes + CONSTANTS)
     definition = _MethodDefinition(name.encode(), addresses[code.name], _METH_FASTCALL, None)
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p,) * 3
-    function = make(ctypes.addressof(definition), None, None)
+    function = _make_builtin(ctypes.addressof(definition), None, None)
     _kept.append((definition, code.classes, function))
     if code.result_class is None:
         return function  # type: ignore[no-any-return]

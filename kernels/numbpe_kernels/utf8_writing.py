@@ -35,9 +35,20 @@ _TO_TWO, _TO_THREE, _TO_FOUR = np.uint64(0x80), np.uint64(0x800), np.uint64(0x10
 _MARKS_OF_TWO = np.uint64(0x80C0)
 _MARKS_OF_THREE = np.uint64(0x8080E0)
 _MARKS_OF_FOUR = np.uint64(0x808080F0)
+"""The bits that are set in the bytes of such characters, the first byte lowest."""
+
 _KIND_BIT, _COMPACT_BIT = np.uint32(2), np.uint32(5)
-_SURROGATE = np.uint64((1 << 64) - 1)
-_SURROGATE_SHIFT, _SURROGATES = np.uint64(11), np.uint64(0xD800 >> 11)
+"""Where the state of a str says how many bytes a character takes, and that they follow the object."""
+
+SURROGATE_BITS = 11
+SURROGATE_PREFIX = 0xD800 >> SURROGATE_BITS
+"""Surrogates are the code points of this prefix before so many bits."""
+
+HAS_SURROGATE = (1 << 64) - 1
+"""What write_block returns of a block with a surrogate."""
+
+_HAS_SURROGATE = np.uint64(HAS_SURROGATE)
+_SURROGATE_SHIFT, _SURROGATE_PREFIX = np.uint64(SURROGATE_BITS), np.uint64(SURROGATE_PREFIX)
 
 
 @njit_inline
@@ -81,11 +92,11 @@ def write_block(
 
     units : (n,) uint8, uint16 or uint32, C-contiguous; index : uint64, at most n - BLOCK
     out : (>= place + 4 BLOCK,) uint8; place : uint64. Forms and lengths by vector instructions.
-    Returns the greatest uint64 if one is a surrogate.
+    Returns HAS_SURROGATE if one is a surrogate.
     """
     for unit in units[int(index) : int(index) + BLOCK].tolist():
         if 0xD800 <= unit < 0xE000:
-            return _SURROGATE
+            return _HAS_SURROGATE
         content = chr(unit).encode()
         out[int(place) : int(place) + len(content)] = list(content)
         place += np.uint64(len(content))
@@ -104,12 +115,12 @@ def utf8_write_units(units: NDArray[Any], out: NDArray[np.uint8]) -> int:
             place += _BLOCK
         else:
             place = write_block(units, i, out, place)
-            if place == _SURROGATE:
+            if place == _HAS_SURROGATE:
                 return -1
         i += _BLOCK
     while i < n:
         code = np.uint64(units[i])
-        if code >> _SURROGATE_SHIFT == _SURROGATES:
+        if code >> _SURROGATE_SHIFT == _SURROGATE_PREFIX:
             return -1
         place += utf8_write_character(code, out, place)
         i += _ONE

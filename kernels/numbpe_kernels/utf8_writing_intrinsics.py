@@ -6,7 +6,14 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, overload
 
-from numbpe_kernels.utf8_writing import BLOCK, narrow_block, write_block
+from numbpe_kernels.utf8_writing import (
+    BLOCK,
+    HAS_SURROGATE,
+    SURROGATE_BITS,
+    SURROGATE_PREFIX,
+    narrow_block,
+    write_block,
+)
 
 _BYTE, _INT, _LONG = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _INTS = ir.VectorType(_INT, BLOCK)
@@ -95,10 +102,12 @@ def _write_block(typing_context: Any, units: Any, index: Any, out: Any, place: A
             builder.store(builder.extract_element(words, _INT(i)), address, align=1)
             length = builder.zext(builder.extract_element(lengths, _INT(i)), _LONG)
             target = builder.add(target, length)
-        surrogates = builder.icmp_unsigned("==", builder.lshr(codes, _fill(11)), _fill(0x1B))
+        surrogates = builder.icmp_unsigned(
+            "==", builder.lshr(codes, _fill(SURROGATE_BITS)), _fill(SURROGATE_PREFIX)
+        )
         bits = builder.bitcast(surrogates, ir.IntType(BLOCK))
         has_none = builder.icmp_unsigned("==", bits, ir.IntType(BLOCK)(0))
-        return builder.select(has_none, target, _LONG((1 << 64) - 1))
+        return builder.select(has_none, target, _LONG(HAS_SURROGATE))
 
     return types.uint64(units, index, out, place), generate
 
