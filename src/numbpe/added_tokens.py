@@ -228,6 +228,8 @@ class _Search:
             array = np.zeros(8, dtype=np.int64)
             numbers = memoryview(array.data)
             arrays = array[:2].reshape(1, 2), array[2:6], array[6:]
+        # The same memory twice, since views of it are read and written sooner: the row, its progress
+        # from the third number on, first_parts.
         rows, progress, first_parts = arrays
         numbers[1] = stop
         numbers[2] = numbers[3] = numbers[4] = numbers[5] = 0
