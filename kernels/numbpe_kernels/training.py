@@ -30,6 +30,7 @@ from numbpe_kernels.pair_table import (
     pair_left,
     pair_right,
     pair_table_find,
+    pair_table_prefetch,
 )
 from numbpe_kernels.training_state import (
     FLOOR,
@@ -60,69 +61,84 @@ from numbpe_kernels.training_state import (
     cells_run_at,
 )
 
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_SHIFT = np.uint64(NEIGHBOUR_SHIFT)
+_AHEAD = np.uint64(PREFETCH_DISTANCE)
+
 
 @njit
-def trainer_merge_occurrences(trainer: Trainer, key: int, first: int, length: int) -> int:
+def trainer_merge_occurrences(trainer: Trainer, key: int, first: np.uint64, stop: np.uint64) -> int:
     """Merge every standing occurrence of a pair and weigh its neighbours.
 
-    key : int64, the pair; first, length : int64, its slice of the pool
+    key : int64, the pair; first, stop : uint64, its slice of the pool
     Writes corpus.cells; packs the places that were merged into pool[first:first + n]. Adds weight
     and number of the occurrences to the left columns of the token on the left and to the right
     columns of the token on the right as it was before its own merge; where the left neighbour is
-    the new token, to the right columns of the new token instead. Lists the tokens it met in touched[0] and touched[1], and how many in state[N_LEFT] and state[N_RIGHT].
+    the new token, to the right columns of the new token instead. Lists the tokens it met in
+    touched[0] and touched[1], and how many in state[N_LEFT] and state[N_RIGHT].
     Returns n, int64.
     Cost: one pass over the slice, two or three cache lines an occurrence.
     """
-    corpus = trainer.corpus
-    cells = corpus.cells
-    pool = trainer.pool
-    neighbours = trainer.neighbours
-    left = pair_left(key)
-    right = pair_right(key)
-    new = trainer.state[N_TOKENS]
-    left_length = np.int64(trainer.lengths[left])
-    new_length = left_length + np.int64(trainer.lengths[right])
+    corpus, cells, pool = trainer.corpus, trainer.corpus.cells, trainer.pool
+    neighbours, touched = trainer.neighbours, trainer.touched
+    left, right, new = pair_left(key), pair_right(key), trainer.state[N_TOKENS]
+    new_columns = np.uint64(new) << _SHIFT
+    left_length = np.uint64(trainer.lengths[left])
+    new_length = left_length + np.uint64(trainer.lengths[right])
     swallows_start = trainer.lengths[right] > 1
-    n_merged = 0
-    n_left = 0
-    n_right = 0
-    run = 0
-    for i in range(first, first + length):
-        prefetch(cells, pool[i + PREFETCH_DISTANCE])
-        place = np.int64(pool[i])
+    n_left = n_right = _ZERO
+    merged = first
+    run = run_stop = _ZERO
+    weight = 0
+    for i in range(first, min(stop, first + _AHEAD)):
+        prefetch(cells, np.uint64(pool[i]))
+    for i in range(first, stop):
+        prefetch(cells, np.uint64(pool[i + _AHEAD]))
+        place = np.uint64(pool[i])
         middle = place + left_length
         if cells[place] != left or cells[middle] != right:
             continue
-        run = cells_run_at(corpus, place, run)
-        weight = corpus.run_counts[run]
+        if place >= run_stop:
+            run = cells_run_at(corpus, place, run)
+            run_stop = np.uint64(corpus.run_starts[run + _ONE])
+            weight = corpus.run_counts[run]
         # Write the new token; the order matters where it swallows a token of one cell.
+        behind = place + new_length
         if swallows_start:
             cells[middle] = np.int32(SWALLOWED)
         cells[place] = np.int32(new)
-        cells[place + new_length - 1] = np.int32(new)
-        pool[first + n_merged] = np.int32(place)
-        n_merged += 1
+        cells[behind - _ONE] = np.int32(new)
+        pool[merged] = np.int32(place)
+        merged += _ONE
         # The old pairs with both neighbours are gone.
-        before = np.int64(cells[place - 1])
+        before = np.int64(cells[place - _ONE])
         if before == new:
-            neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT] += weight
-            neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_PLACE] += 1
+            neighbours[new_columns + RIGHT_WEIGHT] += weight
+            neighbours[new_columns + RIGHT_PLACE] += 1
         elif before != SEPARATOR:
-            if neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_PLACE] == 0:
-                trainer.touched[0, n_left] = np.int32(before)
-                n_left += 1
-            neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_WEIGHT] += weight
-            neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_PLACE] += 1
-        after = np.int64(cells[place + new_length])
+            columns = np.uint64(before) << _SHIFT
+            if neighbours[columns + LEFT_PLACE] == 0:
+                touched[_ZERO, n_left] = np.int32(before)
+                n_left += _ONE
+                # Their counts are changed next.
+                pair_table_prefetch(trainer.table, pair_key(before, left))
+                pair_table_prefetch(trainer.table, pair_key(before, new))
+            neighbours[columns + LEFT_WEIGHT] += weight
+            neighbours[columns + LEFT_PLACE] += 1
+        after = np.int64(cells[behind])
         if after != SEPARATOR:
-            if neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_PLACE] == 0:
-                trainer.touched[1, n_right] = np.int32(after)
-                n_right += 1
-            neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT] += weight
-            neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_PLACE] += 1
-    trainer.state[N_LEFT] = n_left
-    trainer.state[N_RIGHT] = n_right
-    return n_merged
+            columns = np.uint64(after) << _SHIFT
+            if neighbours[columns + RIGHT_PLACE] == 0:
+                touched[_ONE, n_right] = np.int32(after)
+                n_right += _ONE
+                pair_table_prefetch(trainer.table, pair_key(right, after))
+                pair_table_prefetch(trainer.table, pair_key(new, after))
+            neighbours[columns + RIGHT_WEIGHT] += weight
+            neighbours[columns + RIGHT_PLACE] += 1
+    trainer.state[N_LEFT] = np.int64(n_left)
+    trainer.state[N_RIGHT] = np.int64(n_right)
+    return np.int64(merged - first)
 
 
 @njit
@@ -172,7 +188,7 @@ def trainer_update_counts(trainer: Trainer, key: int) -> bool:
     new = trainer.state[N_TOKENS]
     n_left = trainer.state[N_LEFT]
     n_both = n_left + trainer.state[N_RIGHT]
-    twin = new << NEIGHBOUR_SHIFT
+    twin = np.uint64(new) << _SHIFT
     any_born = False
     # One loop for left neighbours, right neighbours and the new token as its own right neighbour:
     # each function called here is compiled into it once.
@@ -183,14 +199,14 @@ def trainer_update_counts(trainer: Trainer, key: int) -> bool:
         lost = EMPTY_KEY
         if i < n_left:
             newborn_left = np.int64(trainer.touched[0, i])
-            columns = (newborn_left << NEIGHBOUR_SHIFT) + LEFT_WEIGHT
+            columns = (np.uint64(newborn_left) << _SHIFT) + LEFT_WEIGHT
             lost = pair_key(newborn_left, left)
         elif i < n_both:
             newborn_right = np.int64(trainer.touched[1, i - n_left])
-            columns = (newborn_right << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT
+            columns = (np.uint64(newborn_right) << _SHIFT) + RIGHT_WEIGHT
             lost = pair_key(right, newborn_right)
         weight = neighbours[columns]
-        number = neighbours[columns + 1]
+        number = neighbours[columns + _ONE]
         if lost != EMPTY_KEY:
             row = pair_table_find(trainer.table, lost)
             if trainer.table.rows[row + KEY] == lost:
@@ -200,52 +216,54 @@ def trainer_update_counts(trainer: Trainer, key: int) -> bool:
             weight -= neighbours[twin + RIGHT_WEIGHT]
             number -= neighbours[twin + RIGHT_PLACE]
         first = trainer_bear_pair(trainer, newborn_left, newborn_right, weight, number)
-        neighbours[columns + 1] = first
+        neighbours[columns + _ONE] = first
         any_born = any_born or first >= 0
     return any_born
 
 
 @njit
-def trainer_list_newborn(trainer: Trainer, new: int, first: int, n_merged: int) -> None:
+def trainer_list_newborn(trainer: Trainer, new: int, first: np.uint64, stop: np.uint64) -> None:
     """Write the occurrences of the newborn pairs into their slices, in ascending order.
 
-    new : int64, the new token; first, n_merged : int64, the slice of places that were merged
+    new : int64, the new token; first, stop : uint64, the slice of places that were merged
     Reads cells and places; writes the pool and advances the place columns. One pass.
     """
-    cells = trainer.corpus.cells
-    pool = trainer.pool
-    neighbours = trainer.neighbours
-    new_length = np.int64(trainer.lengths[new])
-    for i in range(first, first + n_merged):
-        prefetch(cells, pool[i + PREFETCH_DISTANCE])
-        place = np.int64(pool[i])
-        before = np.int64(cells[place - 1])
+    cells, pool, neighbours = trainer.corpus.cells, trainer.pool, trainer.neighbours
+    new_length = np.uint64(trainer.lengths[new])
+    for i in range(first, stop):
+        prefetch(cells, np.uint64(pool[i + _AHEAD]))
+        place = np.uint64(pool[i])
+        before = cells[place - _ONE]
         if before != SEPARATOR and before != new:
-            target = neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_PLACE]
+            column = (np.uint64(before) << _SHIFT) + LEFT_PLACE
+            target = neighbours[column]
             if target >= 0:
-                pool[target] = np.int32(place - np.int64(trainer.lengths[before]))
-                neighbours[(before << NEIGHBOUR_SHIFT) + LEFT_PLACE] = target + 1
-        after = np.int64(cells[place + new_length])
+                pool[np.uint64(target)] = np.int32(place) - trainer.lengths[np.uint64(before)]
+                neighbours[column] = target + 1
+        after = cells[place + new_length]
         if after != SEPARATOR:
-            target = neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_PLACE]
+            column = (np.uint64(after) << _SHIFT) + RIGHT_PLACE
+            target = neighbours[column]
             if target >= 0:
-                pool[target] = np.int32(place)
-                neighbours[(after << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = target + 1
+                pool[np.uint64(target)] = np.int32(place)
+                neighbours[column] = target + 1
 
 
 @njit
 def trainer_clear_neighbours(trainer: Trainer) -> None:
     """Set the rows of all touched tokens and of the new one back to 0. Writes neighbours."""
-    neighbours = trainer.neighbours
-    for i in range(trainer.state[N_LEFT]):
-        neighbours[(trainer.touched[0, i] << NEIGHBOUR_SHIFT) + LEFT_WEIGHT] = 0
-        neighbours[(trainer.touched[0, i] << NEIGHBOUR_SHIFT) + LEFT_PLACE] = 0
-    for i in range(trainer.state[N_RIGHT]):
-        neighbours[(trainer.touched[1, i] << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT] = 0
-        neighbours[(trainer.touched[1, i] << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = 0
-    new = trainer.state[N_TOKENS]
-    neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_WEIGHT] = 0
-    neighbours[(new << NEIGHBOUR_SHIFT) + RIGHT_PLACE] = 0
+    neighbours, touched = trainer.neighbours, trainer.touched
+    for i in range(np.uint64(trainer.state[N_LEFT])):
+        columns = np.uint64(touched[_ZERO, i]) << _SHIFT
+        neighbours[columns + LEFT_WEIGHT] = 0
+        neighbours[columns + LEFT_PLACE] = 0
+    for i in range(np.uint64(trainer.state[N_RIGHT])):
+        columns = np.uint64(touched[_ONE, i]) << _SHIFT
+        neighbours[columns + RIGHT_WEIGHT] = 0
+        neighbours[columns + RIGHT_PLACE] = 0
+    columns = np.uint64(trainer.state[N_TOKENS]) << _SHIFT
+    neighbours[columns + RIGHT_WEIGHT] = 0
+    neighbours[columns + RIGHT_PLACE] = 0
 
 
 @njit
@@ -302,6 +320,9 @@ def trainer_find_best(trainer: Trainer) -> int:
             state[HEAP_SIZE] = last
         if state[HEAP_SIZE] > 0:
             heap_sift_down(heap, trainer.order, 0, state[HEAP_SIZE])
+            # One of these comes to the top next.
+            pair_table_prefetch(trainer.table, heap.keys[1])
+            pair_table_prefetch(trainer.table, heap.keys[2])
     return -1
 
 
@@ -357,9 +378,10 @@ def trainer_merge(trainer: Trainer, max_work: int) -> int:
         trainer.merge_counts[done] = rows[row + COUNT]
         rows[row + COUNT] = 0
         trainer_name_token(trainer, key)
-        n_merged = trainer_merge_occurrences(trainer, key, first, length)
+        begin = np.uint64(first)
+        n_merged = trainer_merge_occurrences(trainer, key, begin, begin + np.uint64(length))
         if trainer_update_counts(trainer, key):
-            trainer_list_newborn(trainer, state[N_TOKENS], first, n_merged)
+            trainer_list_newborn(trainer, state[N_TOKENS], begin, begin + np.uint64(n_merged))
         trainer_clear_neighbours(trainer)
         state[N_TOKENS] += 1
         state[N_MERGES] = done + 1

@@ -39,15 +39,18 @@ numbers in the pool; the lowest count that is listed; the greatest length of a n
 of the two lists in ``touched``."""
 
 NEIGHBOUR_SHIFT = 2
-LEFT_WEIGHT = 0
-LEFT_PLACE = 1
-RIGHT_WEIGHT = 2
-RIGHT_PLACE = 3
+LEFT_WEIGHT = np.uint64(0)
+LEFT_PLACE = np.uint64(1)
+RIGHT_WEIGHT = np.uint64(2)
+RIGHT_PLACE = np.uint64(3)
 """Columns of ``Trainer.neighbours``, 2**NEIGHBOUR_SHIFT a token, all 0 between merges. A place is
 first a number of occurrences, then where in the pool the next occurrence is written, or -1."""
 
 PREFETCH_DISTANCE = 12
 """Occurrences between the one at hand and the one whose cells are asked for."""
+
+_ONE = np.uint64(1)
+_BLOCK_SHIFT = np.uint64(BLOCK_SHIFT)
 
 
 class WeightedCells(NamedTuple):
@@ -95,14 +98,13 @@ class Trainer(NamedTuple):
 
 
 @njit
-def cells_run_at(corpus: WeightedCells, position: int, run: int) -> int:
+def cells_run_at(corpus: WeightedCells, position: np.uint64, run: np.uint64) -> np.uint64:
     """Return the run that holds ``position``, given one that does not begin after it.
 
-    position : int64, a cell; run : int64, 0 or the run of an earlier cell
-    Reads only. O(1) but for blocks with many runs.
+    position : uint64, a cell; run : uint64, 0 or the run of an earlier cell
+    Reads only; uint64. O(1) but for blocks with many runs.
     """
-    block_run = np.int64(corpus.block_runs[position >> BLOCK_SHIFT])
-    run = max(run, block_run)
-    while corpus.run_starts[run + 1] <= position:
-        run += 1
+    run = max(run, np.uint64(corpus.block_runs[position >> _BLOCK_SHIFT]))
+    while np.uint64(corpus.run_starts[run + _ONE]) <= position:
+        run += _ONE
     return run
