@@ -7,12 +7,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import numbpe
 from numbpe import counting, reference, spilling, word_counter
-from numbpe.arrays import join_byte_strings
 from numbpe.errors import ArgumentError, BudgetError, DataError, InvalidTextError
 from numbpe.patterns import SlowPatternWarning
 from numbpe.process_memory import measure_peak_rss
@@ -223,23 +221,3 @@ def test_count_words__memory_is_that_of_the_words(tmp_path):
         run = [sys.executable, "-c", script, str(path)]
         peaks.append(int(subprocess.run(run, capture_output=True, check=True).stdout))
     assert peaks[1] < 1.1 * peaks[0]
-
-
-def test_count_words__tables_that_together_fill_one(monkeypatch):
-    """Truth: by definition; joining tables takes a moment, however full the larger one is.
-
-    Words arrive in the order of their hashes, and in a table that is nearly full they would all be
-    looked for in one region: this took minutes.
-    """
-    words = [f"{i:x}".encode() for i in range(350_000)]
-    monkeypatch.setattr(word_counter, "FIRST_SLOTS", 1 << 18)
-    pattern = counting.compile_pattern("gpt2")
-    counters = []
-    for part in (words[:190_000], words[175_000:]):
-        counter = word_counter.WordCounter(pattern, spilling.SpilledRuns(), None, None)
-        text, offsets = join_byte_strings(part)
-        counts = np.ones(len(part), dtype=np.int64)
-        assert counting.word_table_add_counted(counter.table, text, offsets, counts, 0) == len(part)
-        counters.append(counter)
-    counters[0].absorb(counters[1])
-    assert counters[0].n_words == len(words)

@@ -270,7 +270,7 @@ def json_rows_read(
     text : (stop + 64,) uint8, whole rows, and a line end at ``stop``
     cursor : (3,) int64, where to go on in text, how many lines were passed, and how much of ``out``
         is filled; written
-    out : (>= stop + COPY_STEP,) uint8, written; a row writes no more bytes than it has, and some
+    out : (>= stop + COPY_NBYTES,) uint8, written; a row writes no more bytes than it has, and some
         behind that are of no use
     offsets : (r + 1,) int64, written: where each document begins and ends in ``out``; that of a row
         without text is empty

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit, njit_inline
+from numbpe_kernels.copying import bytes_copy
 from numbpe_kernels.masks import NO_FOLD, ZERO
 from numbpe_kernels.memory import count_trailing_zeros, load_u64, mask_block
 
@@ -27,8 +28,6 @@ _NO_SPAN = np.uint8(0)
 _QUOTE = 0x22
 _BACKSLASH = 0x5C
 _SLASH = 0x2F
-COPY_STEP = 32
-"""Bytes that are copied at once; so many behind a string are of no use."""
 
 _ESCAPES = sum(1 << (ord(letter) - _BACKSLASH) for letter in "\\bfnrt")
 """A bit for each letter behind a backslash, counted from the backslash itself."""
@@ -130,25 +129,6 @@ def json_find_string_end(text: NDArray[np.uint8], position: int, found: NDArray[
             return -1
 
 
-@njit_inline
-def json_copy(
-    text: NDArray[np.uint8], start: int, stop: int, out: NDArray[np.uint8], filled: int
-) -> int:
-    """Copy ``text[start:stop]`` to ``out`` from ``filled`` on; return where the copy ends.
-
-    text : (>= stop + COPY_STEP,) uint8; out : (>= filled + stop - start + COPY_STEP,) uint8, written
-    COPY_STEP bytes a step, some of them behind the copy
-    """
-    # Unsigned: signed indices, which might be negative, would be looked at one by one.
-    source, target, end = np.uint64(start), np.uint64(filled), np.uint64(stop)
-    while source < end:
-        for place in range(COPY_STEP):
-            out[target + np.uint64(place)] = text[source + np.uint64(place)]
-        source += np.uint64(COPY_STEP)
-        target += np.uint64(COPY_STEP)
-    return filled + stop - start
-
-
 @njit
 def json_write_character(out: NDArray[np.uint8], filled: int, code: int) -> int:
     """Write a code point as UTF-8 from ``filled`` on, U+FFFD for a surrogate; return its end.
@@ -187,14 +167,15 @@ def json_take_string(
     """Write the string whose first byte is at ``position``, without its escapes.
 
     text : (n + 64,) uint8, with a control character before n
-    out : uint8, written from ``filled`` on: no more bytes than the string has, and COPY_STEP of no use
+    out : uint8, written from ``filled`` on: no more bytes than the string has, and COPY_NBYTES of no use
     found : (2,) int64; written: [0] is where it is no string, [1] where it ends in ``out``
     Returns the place of the quote that ends it, or -1 as :func:`json_find_string_end`. Two escapes of
     surrogates that pair up are one character, others U+FFFD. Cost: one pass.
     """
     while True:
         special = json_find_special(text, position)
-        filled = json_copy(text, position, special, out, filled)
+        bytes_copy(text, position, special - position, out, filled)
+        filled += special - position
         byte = np.int64(text[special])
         if byte == _QUOTE:
             found[1] = filled

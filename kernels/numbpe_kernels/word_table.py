@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit, njit_inline
+from numbpe_kernels.copying import bytes_copy
 from numbpe_kernels.memory import prefetch
 from numbpe_kernels.packed_rows import pairs_agree
 from numbpe_kernels.word_keys import (
@@ -55,7 +56,6 @@ _ROW = np.uint64(ROW_WIDTH)
 _ROW_SHIFT = np.uint64(2)
 _BATCH_SHIFT = np.uint64(2)
 _BATCH = np.uint64(BATCH)
-_LEAP = np.uint64(0x9E3779B1)  # odd, so that every row comes once
 
 
 class WordTable(NamedTuple):
@@ -168,8 +168,7 @@ def word_table_enter(
     if high >= LONG_MARK:
         place = table.state[ARENA_END]
         length = np.int64(high & ~LONG_MARK)
-        for j in range(length):
-            table.arena[place + j] = text[start + j]
+        bytes_copy(text, start, length, table.arena, place)
         table.rows[row + PLACE] = np.uint64(place)
         table.state[ARENA_END] = place + length
 
@@ -253,46 +252,6 @@ def word_table_rehash(old_rows: NDArray[np.uint64], table: WordTable) -> None:
         old = np.uint64(i) << _ROW_SHIFT
         if old_rows[old + HIGH] != _ZERO:
             word_table_move_row(old_rows, old, table)
-
-
-@njit
-def word_table_absorb(table: WordTable, other: WordTable, start: int) -> int:
-    """Add the counts of ``other`` to ``table``, from step number ``start`` on.
-
-    start : int64, 0 at first. Writes table; scratch of both. Returns the number of the step at
-    which ``table`` had no room, where the caller goes on after enlarging it, or the number of rows
-    of ``other`` when all is done, int64.
-
-    Each step takes one row, in an order that leaps about: one after another, rows have ascending
-    hashes, and would crowd one region of a table that is nearly full.
-    """
-    rows = table.rows
-    capacity = word_table_capacity(table)
-    n_others = other.rows.shape[0] // ROW_WIDTH
-    last = np.uint64(n_others - 1)
-    for step in range(start, n_others):
-        theirs = ((np.uint64(step) * _LEAP) & last) << _ROW_SHIFT
-        high = other.rows[theirs + HIGH]
-        if high == _ZERO:
-            continue
-        low = other.rows[theirs + LOW]
-        place = 0
-        room = table.arena.shape[0] - table.state[ARENA_END] - 64
-        if high >= LONG_MARK:
-            place = np.int64(other.rows[theirs + PLACE])
-            room -= np.int64(high & ~LONG_MARK)
-        if room < 0 or table.state[N_WORDS] >= capacity:
-            return step
-        table.batch[_ZERO] = low
-        table.batch[BATCH_HIGH] = high
-        table.batch[BATCH_ROW] = word_table_first_row(table, low, high)
-        row = word_table_probe(table, other.arena, place, _ZERO)
-        count = other.rows[theirs + COUNT]
-        if rows[row + HIGH] == _ZERO:
-            word_table_enter(table, other.arena, place, _ZERO, row, count)
-        else:
-            rows[row + COUNT] += count
-    return n_others
 
 
 @njit

@@ -23,19 +23,11 @@ from numbpe.progress import NO_PROGRESS, Progress, ReadingBar
 from numbpe.run_descriptions import describe_files
 from numbpe.sources import ResolvedSource, Source, describe_source, resolve_source
 from numbpe.special_tokens import check_special_tokens, encode_special_token
-from numbpe.spilling import SpilledRuns, Words, export_words
+from numbpe.spilling import SpilledRuns, export_words
 from numbpe.word_counter import FIRST_ARENA_NBYTES, FIRST_SLOTS, ROW_NBYTES, WordCounter
 from numbpe.word_counts import WordCounts
+from numbpe.word_sums import GatheredWords, TableSum, merge_words
 from numbpe_kernels.automaton import automaton_find_cut
-from numbpe_kernels.constants import TEXT_PADDING
-from numbpe_kernels.word_export import word_table_export
-from numbpe_kernels.word_table import (
-    N_WORDS,
-    WordTable,
-    make_word_table,
-    word_table_absorb,
-    word_table_add_counted,
-)
 
 __all__ = ["WordCounts", "count_words"]
 
@@ -282,7 +274,7 @@ class CountingRun:
             worker = WordCounter(self.pattern, runs, lock, None, cuts_lines=self.cuts_lines)
             documents = np.array([[0, 1]], dtype=np.int64)
             worker.count_chunk(Chunk(allocate_text(1), documents, 1, is_file=True))
-            word_table_absorb(make_word_table(64, 128), worker.table, 0)
+            TableSum([worker.table]).add_up()
             export_words(worker.table)
 
     def _limit_tables(self, chunk_nbytes: int) -> int | None:
@@ -309,54 +301,27 @@ class CountingRun:
     def _finish(self, runs: SpilledRuns) -> WordCounts:
         """Add the tables of all threads up, in memory if that fits, else through runs on disk."""
         if not len(runs):
+            if self.threads == 1:
+                return self._describe(*export_words(self._counters.pop().table))
             free = self.budget.free_nbytes()
-            n_words = sum(counter.n_words for counter in self._counters)
-            n_bytes = sum(counter.nbytes for counter in self._counters)
-            # One table of all words, the rows that it has outgrown, and what is exported from it.
-            need = 4 * ROW_NBYTES * n_words + n_bytes // 2
-            if free is None or self.threads == 1 or need <= free:
-                first, *others = sorted(self._counters, key=lambda counter: -counter.n_words)
-                while others:
-                    first.absorb(others.pop())
-                return self._describe(*export_words(first.table))
+            total = TableSum([counter.table for counter in self._counters])
+            if free is None or total.nbytes <= free:
+                words = total.add_up()
+                self._counters.clear()  # and the tables with them
+                return self._describe(*words)
         self._spill_all()
         return self._gather(runs)
 
     def _gather(self, runs: SpilledRuns) -> WordCounts:
         """Merge the runs on disk, a part of the words at a time."""
         most_words, most_bytes = runs.measure()
-        # Room for all, of which the system provides only what is written to.
-        contents = np.empty(most_bytes + TEXT_PADDING, dtype=np.uint8)
-        offsets = np.zeros(most_words + 1, dtype=np.int64)
-        counts = np.empty(most_words, dtype=np.int64)
-        n_words = 0
+        gathered = GatheredWords(most_words, most_bytes)
         for part in runs.read_parts():
             n_rows = sum(len(numbers) for _, _, numbers in part)
             n_bytes = sum(int(bounds[-1]) for _, bounds, _ in part)
-            purpose = f"holding {n_words:,} distinct words and those of the text that follow"
+            purpose = (
+                f"holding {gathered.n_words:,} distinct words and those of the text that follow"
+            )
             self.budget.require(3 * ROW_NBYTES * n_rows + 2 * n_bytes, purpose)
-            table = merge_words(part)
-            n_here = int(table.state[N_WORDS])
-            cursor = np.array([[n_words, offsets[n_words]]], dtype=np.int64)
-            word_table_export(table, np.uint64(0), cursor, contents, offsets, counts)
-            n_words += n_here
-            offsets[n_words] = cursor[0, 1]
-        n_bytes = int(offsets[n_words])
-        if n_words < most_words // 2:  # address space that nobody needs
-            contents = contents[: n_bytes + TEXT_PADDING].copy()
-            offsets = offsets[: n_words + 1].copy()
-            counts = counts[:n_words].copy()
-        return self._describe(
-            contents[: n_bytes + TEXT_PADDING], offsets[: n_words + 1], counts[:n_words]
-        )
-
-
-def merge_words(part: list[Words]) -> WordTable:
-    """Return a table of the sums of several word counts."""
-    n_rows = sum(len(counts) for _, _, counts in part)
-    n_bytes = sum(int(offsets[-1]) for _, offsets, _ in part)
-    n_slots = max(64, 1 << (n_rows * 4 // 3).bit_length())
-    table = make_word_table(n_slots, n_bytes + 2 * TEXT_PADDING)
-    for contents, offsets, counts in part:
-        word_table_add_counted(table, contents, offsets, counts, 0)
-    return table
+            gathered.add(merge_words(part))
+        return self._describe(*gathered.finish())

@@ -12,8 +12,8 @@ from numbpe.columns import ColumnPath, choose_text, read_json_row
 from numbpe.documents import BinaryReader, NameDocument, read_some
 from numbpe.errors import DataError, shorten_value
 from numbpe_kernels.constants import TEXT_PADDING
+from numbpe_kernels.copying import COPY_NBYTES
 from numbpe_kernels.json_rows import MALFORMED, TEXT, json_rows_read, make_row_reader
-from numbpe_kernels.json_text import COPY_STEP
 
 BLOCK_NBYTES: Final = 1 << 20
 """How much is read at once; a longer row makes the block longer."""
@@ -89,7 +89,7 @@ class _RowTaker:
 
     def take(self, text: TextArray, stop: int) -> Generator[RowBlock, None, None]:
         """Yield the texts of the rows in ``text[:stop]``, behind which there is a line end."""
-        out = np.empty(stop + COPY_STEP, dtype=np.uint8)
+        out = np.empty(stop + COPY_NBYTES, dtype=np.uint8)
         cursor = np.zeros(3, dtype=np.int64)
         is_done = False
         while not is_done:

@@ -63,7 +63,8 @@ def export_parts(table: WordTable, n_parts: int, n_at_once: int) -> Iterator[lis
         counts = np.zeros(n_words, dtype=np.int64)
         cursors = np.full((n_parts, 2), -1, dtype=np.int64)
         cursors[first : first + n_at_once] = starts
-        word_table_export(table, part_mask, cursors, contents, offsets, counts)
+        row_bytes = table.rows.view(np.uint8)
+        word_table_export(table, row_bytes, part_mask, cursors, contents, offsets, counts)
         yield [
             (contents, offsets[start : end + 1], counts[start:end])
             for start, end in zip(starts[:, 0].tolist(), ends[:, 0].tolist(), strict=True)

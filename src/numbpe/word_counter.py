@@ -36,7 +36,6 @@ from numbpe_kernels.word_table import (
     N_WORDS,
     ROW_WIDTH,
     make_word_table,
-    word_table_absorb,
     word_table_add,
     word_table_capacity,
 )
@@ -97,10 +96,6 @@ class WordCounter:
         return int(self.table.state[N_WORDS])
 
     @property
-    def _n_slots(self) -> int:
-        return len(self.table.rows) // ROW_WIDTH
-
-    @property
     def nbytes(self) -> int:
         """Bytes of the table."""
         return self.table.rows.nbytes + self.table.arena.nbytes
@@ -156,14 +151,6 @@ class WordCounter:
                     "pattern that cuts text into shorter pieces"
                 )
         self.table = grow_rows(table) if rows_are_full else grow_arena(table)
-
-    def absorb(self, other: "WordCounter") -> None:
-        """Add the counts of ``other``, and free its table."""
-        step = 0
-        while (step := word_table_absorb(self.table, other.table, step)) < other._n_slots:
-            rows_are_full = self.n_words >= word_table_capacity(self.table)
-            self.table = grow_rows(self.table) if rows_are_full else grow_arena(self.table)
-        other.release()
 
     def spill(self) -> None:
         """Write the words of the table to a run on disk, and empty it."""

@@ -9,6 +9,7 @@ import pytest
 
 from numbpe.arrays import copy_text
 from numbpe.documents import encode_text
+from numbpe_kernels.copying import COPY_NBYTES
 from numbpe_kernels.json_rows import (
     IS_NULL,
     MALFORMED,
@@ -20,7 +21,6 @@ from numbpe_kernels.json_rows import (
     json_rows_read,
     make_row_reader,
 )
-from numbpe_kernels.json_text import COPY_STEP
 
 # Compiled, and as plain Python.
 IMPLEMENTATIONS = [json_rows_read, getattr(json_rows_read, "py_func", json_rows_read)]
@@ -35,7 +35,7 @@ def read_rows(data: bytes, names: tuple[str, ...], function: Any) -> list[tuple[
     text[len(data)] = ord("\n")
     reader = make_row_reader([name.encode() for name in names])
     cursor = np.zeros(3, dtype=np.int64)
-    out = np.zeros(len(data) + COPY_STEP, dtype=np.uint8)
+    out = np.zeros(len(data) + COPY_NBYTES, dtype=np.uint8)
     offsets = np.zeros(ROWS_A_CALL + 1, dtype=np.int64)
     rows = np.zeros((ROWS_A_CALL, 3), dtype=np.int64)
     found = []

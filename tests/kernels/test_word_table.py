@@ -8,6 +8,7 @@ from itertools import chain
 import numpy as np
 import pytest
 
+from numbpe import word_sums
 from numbpe.arrays import copy_text
 from numbpe.spilling import export_parts, export_words
 from numbpe.word_tables import grow_rows
@@ -29,6 +30,8 @@ def interpreted(monkeypatch):
     for name, value in list(vars(kernel).items()):
         if name.startswith("word_") and hasattr(value, "py_func"):
             monkeypatch.setattr(kernel, name, value.py_func)
+    for name in ("word_table_measure_slices", "word_table_absorb_slice", "word_table_export"):
+        monkeypatch.setattr(word_sums, name, getattr(word_sums, name).py_func)
 
 
 def lay_out(words):
@@ -152,19 +155,47 @@ def test_salt__spreads_words_that_come_in_the_order_of_another_table(n_random):
     assert max(runs[2:]) < 60
 
 
+def count(words, n_slots):
+    """A table of the words of a list."""
+    text, ends = lay_out(words)
+    table = make_word_table(n_slots, 1 << 16)
+    assert kernel.word_table_add(table, text, 0, ends, 0, len(ends)) == len(ends)
+    return table
+
+
 @pytest.mark.parametrize("seed", range(4))
-def test_word_table_absorb__sums(seed):
-    """Truth: the sum of two collections.Counter."""
-    tables, counters = [], []
-    for part in (0, 1):
-        words = make_words(seed * 2 + part) + make_words(99)
-        text, ends = lay_out(words)
-        table = make_word_table(2048, 1 << 16)
-        kernel.word_table_add(table, text, 0, ends, 0, len(ends))
-        tables.append(table)
-        counters.append(Counter(words))
-    assert kernel.word_table_absorb(tables[0], tables[1], 0) == 2048
-    assert export(tables[0]) == dict(counters[0] + counters[1])
+@pytest.mark.parametrize("slice_words", [1, 30, 1 << 15])
+def test_table_sum__sums(monkeypatch, seed, slice_words):
+    """Truth: the sum of three collections.Counter; tables of any size, cut into any slices."""
+    monkeypatch.setattr(word_sums, "SLICE_WORDS", slice_words)
+    lists = [make_words(seed * 3 + part) + make_words(99) for part in range(3)]
+    tables = [
+        count(words, n_slots) for words, n_slots in zip(lists, (2048, 1024, 4096), strict=True)
+    ]
+    total = sum(map(Counter, lists), Counter())
+    assert read_words(*word_sums.TableSum(tables).add_up()) == dict(total)
+
+
+def test_table_sum__slices_that_run_over(monkeypatch, interpreted):
+    """Truth: collections.Counter; in a table that is nearly full, words of a slice stand behind its rows.
+
+    Those of the last slice even stand in the first rows of the table.
+    """
+    monkeypatch.setattr(word_sums, "SLICE_WORDS", 8)
+    for seed in range(20):
+        words = make_words(seed, 47)
+        table = count(words, 64)
+        other = count(words[:20], 64)
+        assert read_words(*word_sums.TableSum([table, other]).add_up()) == dict(
+            Counter(words) + Counter(words[:20])
+        )
+
+
+def test_table_sum__no_words():
+    """Truth: by definition."""
+    contents, offsets, counts = word_sums.TableSum([make_word_table(64, 128)] * 2).add_up()
+    assert len(contents) >= 64
+    assert (offsets.tolist(), counts.tolist()) == ([0], [])
 
 
 def test_word_table__counts_beyond_32_bits():
@@ -174,10 +205,8 @@ def test_word_table__counts_beyond_32_bits():
     kernel.word_table_add(table, text, 0, ends, 0, 1)
     rows = table.rows.reshape(-1, kernel.ROW_WIDTH)
     rows[rows[:, 1] != 0, 2] = 3_000_000_000
-    other = make_word_table(64, 128)
-    kernel.word_table_absorb(other, table, 0)
-    kernel.word_table_absorb(other, table, 0)
-    assert export(other) == {b"the": 6_000_000_000}
+    words = word_sums.TableSum([table, table]).add_up()
+    assert read_words(*words) == {b"the": 6_000_000_000}
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -10,7 +10,7 @@ from numbpe.arrays import Counts, Offsets, TextArray, allocate_text
 from numbpe.bad_input import BadInput
 from numbpe.checkpoints import Checkpoint
 from numbpe.corpus import CHUNK_NBYTES, ErrorPolicy
-from numbpe.counting import CountingRun, merge_words
+from numbpe.counting import CountingRun
 from numbpe.engines.blocks import Block, list_blocks
 from numbpe.engines.file_cuts import FileCutter, find_between_pieces
 from numbpe.engines.protocol import Engine
@@ -32,6 +32,7 @@ from numbpe.spilling import (
     read_words,
 )
 from numbpe.word_counts import WordCounts
+from numbpe.word_sums import merge_words
 
 _MOST_PARTS: Final = 64
 _PARTS_AT_ONCE: Final = 8
