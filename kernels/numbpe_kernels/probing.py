@@ -22,7 +22,6 @@ from numbpe_kernels.encoder_arrays import (
     EncoderState,
     encoder_list_special,
 )
-from numbpe_kernels.memory import prefetch
 from numbpe_kernels.packed_rows import pairs_agree
 from numbpe_kernels.word_cache import (
     INLINE_COUNT,
@@ -31,9 +30,8 @@ from numbpe_kernels.word_cache import (
     word_cache_has_room,
     word_cache_unpack,
 )
-from numbpe_kernels.word_keys import SHORT_NBYTES, word_mix, word_write_short_key
+from numbpe_kernels.word_keys import SHORT_NBYTES
 from numbpe_kernels.word_table import (
-    BATCH_HIGH,
     BATCH_ROW,
     BATCH_START,
     BATCH_WIDTH,
@@ -45,6 +43,7 @@ from numbpe_kernels.word_table import (
     WordTable,
     word_table_enter,
     word_table_hash,
+    word_table_hash_short,
     word_table_probe,
 )
 
@@ -59,42 +58,6 @@ _MAX_CACHED = np.uint64(MAX_CACHED_NBYTES)
 _BATCH_SHIFT = np.uint64(2)
 _LAST_BLOCK_ID = np.uint64(BLOCK_IDS_SIZE - MAX_CACHED_NBYTES - 5 * BLOCK - 2 * COPY_STEP)
 """Up to here there is room for the ids of any word, and for five of each of those behind it."""
-
-
-@njit_inline
-def encoder_hash_short_words(
-    table: WordTable,
-    text: NDArray[np.uint8],
-    ends: NDArray[np.int64],
-    first: np.uint64,
-    n_done: np.uint64,
-    n_most: np.uint64,
-    start: np.uint64,
-    stop: np.uint64,
-) -> tuple[np.uint64, np.uint64]:
-    """Ask for the rows of words up to the first that is long, or to ``stop``, where the part ends.
-
-    text : (n,) uint8 with padding; ends : (>= first + n_most,) int64, those of the batch from first on
-    n_done, n_most : uint64, words of the batch that are done and that it may have; start, stop : uint64
-    Returns how many words are done then, and where the next one begins. Writes the batch.
-    """
-    rows, batch = table.rows, table.batch
-    while n_done < n_most and start != stop:
-        end = np.uint64(ends[first + n_done])
-        length = end - start
-        if length > _SHORT:
-            break
-        column = n_done << _BATCH_SHIFT
-        word_write_short_key(text, start, length, batch, column)
-        mixed = word_mix(batch[column] ^ table.salt, batch[column + BATCH_HIGH])
-        # As word_table_first_row; a mask instead of a second shift is 4 % of a known word.
-        row = mixed >> (table.shift - _TWO) & _ROW_MASK
-        batch[column + BATCH_ROW] = row
-        batch[column + BATCH_START] = start
-        prefetch(rows, row)
-        n_done += _ONE
-        start = end
-    return n_done, start
 
 
 @njit_inline
@@ -149,7 +112,7 @@ def encoder_hash_batch(
     begin, most, last = np.uint64(first), np.uint64(n_most), np.uint64(stop)
     done, start = _ZERO, np.uint64(place)
     while True:
-        done, start = encoder_hash_short_words(table, text, ends, begin, done, most, start, last)
+        done, start = word_table_hash_short(table, text, ends, begin, done, most, start, last)
         if done == most or start == last:
             break
         end = np.uint64(ends[begin + done])
