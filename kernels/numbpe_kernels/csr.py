@@ -4,6 +4,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit
+from numbpe_kernels.memory import prefetch
+
+STEP = 8
+"""Symbols that are written at once."""
+
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_STEP = np.uint64(STEP)
+_AHEAD = np.uint64(16)  # items between the one at hand and the one whose symbols are asked for
 
 
 @njit
@@ -21,16 +30,32 @@ def csr_write_cells(
     cells_out : (total + k + 1,) int32, total being the sum of the lengths of those items
     starts_out : (k,) int64, where each item begins in cells_out. Cost: one pass.
     """
-    cells_out[0] = np.int32(-1)
-    place = 1
-    for i in range(order.shape[0]):
-        item = order[i]
-        starts_out[i] = place
-        for j in range(offsets[item], offsets[item + 1]):
-            cells_out[place] = np.int32(contents[j])
-            place += 1
-        cells_out[place] = np.int32(-1)
-        place += 1
+    n_items = np.uint64(order.shape[0])
+    cells_out[_ZERO] = np.int32(-1)
+    place = _ONE
+    for i in range(n_items):
+        if i + _AHEAD < n_items:
+            prefetch(contents, offsets[np.uint64(order[i + _AHEAD])])
+        item = np.uint64(order[i])
+        begin, end = np.uint64(offsets[item]), np.uint64(offsets[item + _ONE])
+        starts_out[i] = np.int64(place)
+        stop = place + (end - begin)
+        if end + _STEP <= np.uint64(contents.shape[0]) and stop + _STEP <= np.uint64(
+            cells_out.shape[0]
+        ):
+            # Some at once; what is written behind the item is written again.
+            while place < stop:
+                for j in range(STEP):
+                    cells_out[place + np.uint64(j)] = np.int32(contents[begin + np.uint64(j)])
+                place += _STEP
+                begin += _STEP
+        else:
+            while place < stop:
+                cells_out[place] = np.int32(contents[begin])
+                place += _ONE
+                begin += _ONE
+        cells_out[stop] = np.int32(-1)
+        place = stop + _ONE
 
 
 @njit

@@ -13,16 +13,13 @@ from numpy.typing import NDArray
 
 from numbpe.arrays import Counts, Offsets, TextArray
 from numbpe.errors import BudgetError
+from numbpe.pair_listing import MAX_SKETCH_BITS, list_pairs, round_up_to_power
 from numbpe.parallel import call_interruptibly
 from numbpe_kernels import training_state as kernel
 from numbpe_kernels.csr import csr_write_cells, csr_write_tokens
-from numbpe_kernels.heap import PairHeap, TokenOrder, heap_order_all
+from numbpe_kernels.heap import PairHeap, TokenOrder
 from numbpe_kernels.pair_counting import (
     pairs_compact,
-    pairs_count,
-    pairs_list,
-    pairs_place,
-    pairs_sketch,
 )
 from numbpe_kernels.pair_table import (
     COUNT,
@@ -40,12 +37,6 @@ moves and Ctrl-C is answered."""
 
 MAX_CELLS = 2**31 - 1
 """Occurrences are int32 numbers of cells."""
-
-MAX_SKETCH_BITS = 22
-"""The sketch takes at most 32 MB."""
-
-FEW_PAIRS = 1 << 17
-"""If there are no more pairs than this, all are counted exactly, without a sketch."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +64,6 @@ class TokenBytes(NamedTuple):
     offsets: Offsets
 
 
-def round_up_to_power(n: int) -> int:
-    """Return the smallest power of two that is at least ``n`` and at least 2."""
-    return 1 << max(1, (n - 1).bit_length())
-
-
 def estimate_merging_nbytes(n_cells: int, n_words: int, n_merges: int) -> int:
     """Return an upper estimate of the bytes that merging takes beside the words themselves."""
     n_cells += n_words + 1
@@ -101,7 +87,8 @@ def build_weighted_cells(
     lengths = np.diff(offsets)
     # A word of one symbol holds no pair.
     useful = np.flatnonzero(lengths > 1)
-    order = useful[np.argsort(-counts[useful], kind="stable")].astype(np.int64)
+    # Words with the same count may come in any order: no sum depends on it.
+    order = useful[np.argsort(-counts[useful])].astype(np.int64)
     if token_lengths is not None:
         ends = np.zeros(len(contents) + 1, dtype=np.int64)
         np.cumsum(token_lengths[contents], out=ends[1:])
@@ -121,7 +108,9 @@ def build_weighted_cells(
         tokens = contents.astype(np.int32, copy=False)
         csr_write_tokens(tokens, offsets, order, token_lengths, kernel.SWALLOWED, cells, starts)
     ordered = counts[order]
-    firsts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    is_first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    firsts = np.flatnonzero(is_first)
     run_starts = np.append(starts[firsts], n_cells).astype(np.int64)
     run_starts[0] = 0
     blocks = np.arange(0, n_cells, 1 << kernel.BLOCK_SHIFT, dtype=np.int64)
@@ -199,7 +188,7 @@ class MergeRun:
         corpus = build_weighted_cells(
             contents, offsets, counts, token_lengths if takes_more else None
         )
-        self._n_symbols = int(offsets[-1])
+        self.n_corpus_symbols = int(offsets[-1])
         self.min_floor = max(1, min_frequency)
         self.stopped_early = False
         n_tokens = n_symbols + n_merges
@@ -222,7 +211,7 @@ class MergeRun:
             merge_counts=np.zeros(n_merges, dtype=np.int64),
             state=state,
         )
-        self._list_pairs(self._guess_floor())
+        self.trainer = list_pairs(self.trainer, self.n_corpus_symbols, self._guess_floor())
 
     @property
     def n_merges(self) -> int:
@@ -239,7 +228,7 @@ class MergeRun:
             if floor <= self.min_floor:
                 self.stopped_early = True
                 return False
-            call_interruptibly(lambda: self._list_pairs(self._lower_floor(floor)))
+            call_interruptibly(lambda: self._list_again(self._lower_floor(floor)))
         elif status != kernel.STATUS_PAUSED:
             call_interruptibly(lambda: self._make_room(status))
         return True
@@ -290,48 +279,9 @@ class MergeRun:
         wanted = max(1, len(self.trainer.merges))
         return max(self.min_floor, min(floor // 2, int(0.7 * floor * (done / wanted) ** 1.25)))
 
-    def _list_pairs(self, floor: int) -> None:
-        """List all pairs that stand at least ``floor`` times, in fresh structures."""
-        trainer = self.trainer
-        state = trainer.state
-        # No more places than there can be pairs; else enough that few pairs share one.
-        n_tokens = int(state[kernel.N_TOKENS])
-        most_pairs = min(n_tokens**2, self._n_symbols)
-        bits = min(most_pairs.bit_length(), MAX_SKETCH_BITS)
-        shift = np.uint64(64 - bits)
-        if most_pairs > FEW_PAIRS:
-            sketch = np.zeros(1 << bits, dtype=np.int64)
-            pairs_sketch(trainer.corpus, trainer.lengths, sketch, shift)
-        else:  # All may have a row: a sketch that lets every pair through.
-            sketch = np.full(2, np.iinfo(np.int64).max)
-            shift = np.uint64(63)
-        n_slots = max(1 << 14, min(round_up_to_power(2 * most_pairs), 4 * FEW_PAIRS))
-        while True:
-            counted = make_pair_table(n_slots)
-            n_rows = pairs_count(
-                trainer.corpus, trainer.lengths, sketch, shift, floor,
-                int(state[kernel.MAX_CELLS]), counted,
-            )  # fmt: skip
-            if n_rows >= 0:
-                break
-            n_slots *= 4
-        n_pairs = int((counted.rows[COUNT::ROW_WIDTH] >= floor).sum())
-        table = make_pair_table(round_up_to_power(max(1 << 14, 6 * n_pairs)))
-        pair_table_move(counted, table, floor)
-        del counted
-        heap_size = max(1 << 14, 3 * n_pairs)
-        heap = PairHeap(np.zeros(heap_size, dtype=np.int64), np.zeros(heap_size, dtype=np.int64))
-        n_entries, pool_end = pairs_place(table, heap)
-        n_cells = len(trainer.corpus.cells)
-        pool_size = max(2 * pool_end, 2 * n_cells, 1 << 12)  # with room for newborn pairs
-        pool = trainer.pool if len(trainer.pool) >= pool_size else np.empty(pool_size, np.int32)
-        pairs_list(trainer.corpus, trainer.lengths, sketch, shift, floor, table, pool)
-        heap_order_all(heap, trainer.order, n_entries)
-        state[kernel.HEAP_SIZE] = n_entries
-        state[kernel.TABLE_FILL] = n_entries
-        state[kernel.POOL_END] = pool_end
-        state[kernel.FLOOR] = floor
-        self.trainer = trainer._replace(table=table, heap=heap, pool=pool)
+    def _list_again(self, floor: int) -> None:
+        """List all pairs that stand at least ``floor`` times."""
+        self.trainer = list_pairs(self.trainer, self.n_corpus_symbols, floor)
 
     def _make_room(self, status: int) -> None:
         """Give the structure that a kernel status names more room."""

@@ -5,24 +5,30 @@ import random
 import numpy as np
 import pytest
 
-from numbpe import merging, reference
+from numbpe import merging, pair_listing, reference
 from numbpe_kernels import heap, training
 from numbpe_kernels.heap import TIE_GREATEST_SYMBOLS, TIE_SMALLEST_IDS
+from numbpe_kernels.pair_table import EMPTY_KEY, ROW_WIDTH
+from numbpe_kernels.training_state import HEAP_SIZE
 
 TIE_RULES = {"greatest_bytes": TIE_GREATEST_SYMBOLS, "smallest_ids": TIE_SMALLEST_IDS}
 
 
-def run_kernel(words, n_merges, tie, **options):
-    """Merge words given as {symbols: count}; returns what reference.train_symbols returns."""
+def lay_out_run(words, n_merges, tie, **options):
+    """A run over words given as {symbols: count}."""
     symbol_type = np.uint8 if options.get("symbol_bits", 8) == 8 else np.int32
     contents = np.array([s for word in words for s in word], dtype=symbol_type)
     offsets = np.zeros(len(words) + 1, dtype=np.int64)
     np.cumsum([len(word) for word in words], out=offsets[1:])
     counts = np.array(list(words.values()), dtype=np.int64)
-    run = merging.MergeRun(
+    return merging.MergeRun(
         contents, offsets, counts, n_merges=n_merges, tie_rule=TIE_RULES[tie], **options
     )
-    result = run.finish()
+
+
+def run_kernel(words, n_merges, tie, **options):
+    """Merge words given as {symbols: count}; returns what reference.train_symbols returns."""
+    result = lay_out_run(words, n_merges, tie, **options).finish()
     pairs = [(int(left), int(right)) for left, right in result.pairs]
     return list(zip(pairs, result.counts.tolist(), strict=True)), result.stopped_early
 
@@ -150,3 +156,50 @@ def test_token_compare__strings():
         for i, one in enumerate(strings):
             for j, other in enumerate(strings):
                 assert compare(order, i, j) == (one > other) - (one < other)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_list_pairs__grid(monkeypatch, seed):
+    """Truth: the table of pairs that is searched; a grid lists the same pairs at the same places."""
+    words = make_random_words(seed)
+    floor = 1 + seed % 7
+    listed = []
+    for most in (pair_listing.MAX_SYMBOLS, 0):
+        monkeypatch.setattr(pair_listing, "MAX_SYMBOLS", most)
+        run = lay_out_run(words, 10, "smallest_ids")
+        trainer = pair_listing.list_pairs(run.trainer, run.n_corpus_symbols, floor)
+        rows = trainer.table.rows.reshape(-1, ROW_WIDTH)
+        pairs = {
+            int(key): (int(count), trainer.pool[first : first + length].tolist())
+            for key, count, first, length in rows
+            if key != EMPTY_KEY
+        }
+        n_entries = int(trainer.state[HEAP_SIZE])
+        entries = zip(trainer.heap.keys[:n_entries], trainer.heap.counts[:n_entries], strict=True)
+        listed.append((pairs, dict(entries), trainer.state.tolist()))
+        assert pairs or floor > 1
+    assert listed[0] == listed[1]
+
+
+def test_list_pairs__grid_interpreted(monkeypatch):
+    """Truth: reference.train_symbols; the kernels of the grid as plain Python give the same."""
+    for name in ("grid_count", "grid_place", "grid_list"):
+        monkeypatch.setattr(pair_listing, name, getattr(pair_listing, name).py_func)
+    for seed in range(2):
+        words = make_random_words(seed)
+        expected = reference.train_symbols(words, 20, tie="greatest_bytes")
+        assert run_kernel(words, 20, "greatest_bytes")[0] == expected, f"seed {seed}"
+
+
+@pytest.mark.parametrize("n_symbols", [510, 511, 512, 600])
+def test_list_pairs__alphabets_about_as_large_as_a_grid(n_symbols):
+    """Truth: reference.train_symbols; the greatest symbol of an alphabet has its place, too."""
+    for seed in range(10):
+        words = {
+            tuple(n_symbols - 1 - s % 7 for s in word): count
+            for word, count in make_random_words(seed).items()
+        }
+        options = {"n_symbols": n_symbols}
+        expected = reference.train_symbols(words, 20, tie="greatest_bytes", **options)
+        actual, _ = run_kernel(words, 20, "greatest_bytes", symbol_bits=32, **options)
+        assert actual == expected, f"seed {seed}"
