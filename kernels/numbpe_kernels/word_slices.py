@@ -38,10 +38,10 @@ _AHEAD = np.uint64(32 * ROW_WIDTH)
 def word_table_measure_slices(
     table: WordTable, slice_bits: np.uint64, sizes_out: NDArray[np.int64]
 ) -> None:
-    """Add words and bytes of each slice to ``sizes_out``.
+    """Add up the words of each slice, and their bytes.
 
     slice_bits : uint64, at least 1: how many bits of the hashes make a slice
-    sizes_out : (2**slice_bits, 2) int64, added to: words and bytes. One pass over table.rows.
+    sizes_out : (2**slice_bits, 2) int64, words and bytes. Writes sizes_out; one pass over table.rows.
     """
     rows = table.rows
     for i in range(np.uint64(rows.shape[0]) >> _ROW_SHIFT):

@@ -171,13 +171,17 @@ def build_class_pages(
     """Return the page number of every PAGE_SIZE code points, and the distinct pages of classes."""
     lengths = np.diff(run_starts, append=np.int32(END_OF_CODE_POINTS))
     classes = np.repeat(run_classes.astype(np.uint8), lengths)
+    rows = classes.reshape(-1, PAGE_SIZE)
+    # Most pages are like the one before.
+    is_new = np.ones(len(rows), dtype=np.bool_)
+    np.any(rows[1:] != rows[:-1], axis=1, out=is_new[1:])
     number_of_page: dict[bytes, int] = {}
-    pages = [
-        number_of_page.setdefault(classes[start : start + PAGE_SIZE].tobytes(), len(number_of_page))
-        for start in range(0, END_OF_CODE_POINTS, PAGE_SIZE)
+    new_numbers = [
+        number_of_page.setdefault(row.tobytes(), len(number_of_page)) for row in rows[is_new]
     ]
+    pages = np.array(new_numbers, dtype=np.uint16)[np.cumsum(is_new) - 1]
     content = np.frombuffer(b"".join(number_of_page), dtype=np.uint8).copy()
-    return np.array(pages, dtype=np.uint16), content
+    return pages, content
 
 
 def build_automaton(splits: Sequence[Node]) -> Automaton:

@@ -71,11 +71,22 @@ def _combine(
     left: CodePointSet, right: CodePointSet, operation: Callable[..., Any]
 ) -> CodePointSet:
     """Return the code points for which ``operation(in left, in right)`` is true."""
-    points = np.unique(np.concatenate([left.bounds, right.bounds]))
+    points = sort_distinct(np.concatenate([left.bounds, right.bounds]))
     inside = operation(left.contains_each(points), right.contains_each(points))
     # The last point is the end of an interval of one of the two, so ``inside`` ends with False.
     changes = np.diff(inside, prepend=np.False_)
     return CodePointSet(points[changes].astype(np.int32))
+
+
+def sort_distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """Return each of ``values`` once, in ascending order.
+
+    As ``numpy.unique`` does, which imports masked arrays: 15 ms, of a start that takes 150.
+    """
+    ordered = np.sort(values)
+    is_first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
 
 
 NO_CODE_POINT = CodePointSet(np.array([], dtype=np.int32))
@@ -90,7 +101,8 @@ def partition_code_points(
     Returns the starts of runs of code points (r,), the class of each run (r,), and membership
     (n classes, n sets): whether a class lies in a set. Classes are numbered by first occurrence.
     """
-    starts = np.unique(np.concatenate([np.array([0], dtype=np.int32)] + [s.bounds for s in sets]))
+    zero = np.array([0], dtype=np.int32)
+    starts = sort_distinct(np.concatenate([zero] + [s.bounds for s in sets]))
     starts = starts[starts < END_OF_CODE_POINTS]
     membership = np.stack(
         [np.ones(len(starts), dtype=np.bool_)] + [s.contains_each(starts) for s in sets], axis=1
@@ -101,5 +113,6 @@ def partition_code_points(
         [class_of_row.setdefault(row.tobytes(), len(class_of_row)) for row in packed],
         dtype=np.int64,
     )
-    _, first_runs = np.unique(classes, return_index=True)
+    # Each class that is met for the first time has the next number.
+    first_runs = np.flatnonzero(np.diff(np.maximum.accumulate(classes), prepend=-1))
     return starts, classes, membership[first_runs, 1:]

@@ -111,7 +111,7 @@ def build_weighted_cells(
     is_first = np.ones(len(ordered), dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
     firsts = np.flatnonzero(is_first)
-    run_starts = np.append(starts[firsts], n_cells).astype(np.int64)
+    run_starts = np.append(starts[firsts] if len(firsts) else [0], n_cells).astype(np.int64)
     run_starts[0] = 0
     blocks = np.arange(0, n_cells, 1 << kernel.BLOCK_SHIFT, dtype=np.int64)
     block_runs = (np.searchsorted(run_starts, blocks, side="right") - 1).astype(np.int32)

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe.code_point_sets import END_OF_CODE_POINTS, CodePointSet
+from numbpe.code_point_sets import END_OF_CODE_POINTS, CodePointSet, sort_distinct
 from numbpe.named_patterns import NAMED_PATTERNS
 from numbpe.patterns import Pattern
 from numbpe.unicode_tables import UnicodeTables, load_unicode_tables
@@ -130,7 +130,7 @@ def _flag_code_points(tables: UnicodeTables) -> NDArray[np.uint8]:
         (FLAG_HAN, find("Han")),
     )
     # Runs of code points that no set tells apart: members of a set lie behind an odd number of bounds.
-    starts = np.unique(np.concatenate([[0], *(members.bounds for _, members in flagged)]))
+    starts = sort_distinct(np.concatenate([[0], *(members.bounds for _, members in flagged)]))
     starts = starts[starts < END_OF_CODE_POINTS]
     flags = np.zeros(len(starts), dtype=np.uint8)
     for flag, members in flagged:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe.code_point_sets import EVERY_CODE_POINT, CodePointSet
+from numbpe.code_point_sets import EVERY_CODE_POINT, CodePointSet, sort_distinct
 from numbpe.errors import ArgumentError, shorten_value
 
 UNICODE_VERSIONS = ("16", "17")
@@ -175,7 +175,7 @@ class UnicodeTables:
         U+212A (Kelvin sign).
         """
         related, folded = self._folding_classes
-        wanted = np.unique(folded[members.contains_each(related)])
+        wanted = sort_distinct(folded[members.contains_each(related)])
         found = related[np.isin(folded, wanted)]
         return members | CodePointSet.from_code_points(found.tolist()) if len(found) else members
 

@@ -240,7 +240,8 @@ class Vocabulary:
         """The bytes of the tokens by id; an id that is not in use has none."""
         contents = self.contents.tobytes()
         stops = self.offsets.tolist()
-        return tuple(contents[start:stop] for start, stop in pairwise(stops))
+        # A list first: from a generator it takes twice as long.
+        return tuple([contents[start:stop] for start, stop in pairwise(stops)])
 
     @cached_property
     def ordinary_ids(self) -> Mapping[bytes, int]:
