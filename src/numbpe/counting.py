@@ -231,7 +231,14 @@ class CountingRun:
         lock = threading.Lock()
 
         def make_worker() -> Callable[[Chunk], None]:
-            worker = WordCounter(self.pattern, runs, lock, limit, cuts_lines=self.cuts_lines)
+            worker = WordCounter(
+                self.pattern,
+                runs,
+                lock,
+                limit,
+                cuts_lines=self.cuts_lines,
+                text_nbytes=(reader.source_nbytes or 0) // self.threads,
+            )
             self._counters.append(worker)
 
             def work(chunk: Chunk) -> None:

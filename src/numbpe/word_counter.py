@@ -42,6 +42,11 @@ from numbpe_kernels.word_table import (
 
 FIRST_SLOTS = 1 << 15
 FIRST_ARENA_NBYTES = 1 << 16
+MOST_FIRST_SLOTS = 1 << 18
+TEXT_NBYTES_A_SLOT = 64
+"""A table begins with FIRST_SLOTS rows, or with a row for so many bytes of text, but not more than
+MOST_FIRST_SLOTS: 8 MB. Each time that a table is doubled it takes new memory and 10 ms."""
+
 ENDS_PER_CALL = 1 << 13
 """Words that are cut before they are counted: their ends fit in the nearest cache but one."""
 
@@ -76,7 +81,13 @@ class WordCounter:
         limit: int | None,
         *,
         cuts_lines: bool = False,
+        text_nbytes: int = 0,
     ) -> None:
+        """Begin with an empty table.
+
+        limit : bytes that the table may take; None for any
+        text_nbytes : about how much will be counted, 0 if that is not known
+        """
         self._pattern = pattern
         self._cuts_lines = cuts_lines
         self._runs = runs
@@ -85,7 +96,11 @@ class WordCounter:
         self._level_stops = pattern.new_level_stops()
         self._ends = np.empty(ENDS_PER_CALL, dtype=np.int64)
         self._progress = np.zeros(kernel.PROGRESS_SIZE, dtype=np.int64)
-        self.table = make_word_table(FIRST_SLOTS, FIRST_ARENA_NBYTES)
+        n_slots = FIRST_SLOTS
+        most_slots = MOST_FIRST_SLOTS if limit is None else limit // (4 * ROW_NBYTES)
+        while n_slots < min(MOST_FIRST_SLOTS, most_slots, text_nbytes // TEXT_NBYTES_A_SLOT):
+            n_slots *= 2
+        self.table = make_word_table(n_slots, FIRST_ARENA_NBYTES)
         self._scan_state = np.zeros(SCAN_SIZE, dtype=np.int64)
         self._scanner = make_scanner(pattern)
         self._scan = SCANS[find_family(pattern)]
