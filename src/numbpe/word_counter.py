@@ -43,7 +43,7 @@ from numbpe_kernels.word_table import (
 FIRST_SLOTS = 1 << 15
 FIRST_ARENA_NBYTES = 1 << 16
 MOST_FIRST_SLOTS = 1 << 18
-TEXT_NBYTES_A_SLOT = 64
+TEXT_NBYTES_A_SLOT = 32
 """A table begins with FIRST_SLOTS rows, or with a row for so many bytes of text, but not more than
 MOST_FIRST_SLOTS: 8 MB. Each time that a table is doubled it takes new memory and 10 ms."""
 
