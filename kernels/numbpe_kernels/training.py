@@ -63,6 +63,7 @@ from numbpe_kernels.training_state import (
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
+_TWO = np.uint64(2)
 _SHIFT = np.uint64(NEIGHBOUR_SHIFT)
 _AHEAD = np.uint64(PREFETCH_DISTANCE)
 
@@ -76,12 +77,13 @@ def trainer_merge_occurrences(trainer: Trainer, key: int, first: np.uint64, stop
     and number of the occurrences to the left columns of the token on the left and to the right
     columns of the token on the right as it was before its own merge; where the left neighbour is
     the new token, to the right columns of the new token instead. Lists the tokens it met in
-    touched[0] and touched[1], and how many in state[N_LEFT] and state[N_RIGHT].
+    touched[0] and touched[1], and how many in state[N_LEFT] and state[N_RIGHT]. Writes the tokens
+    beside each new token, when all is merged, to beside.
     Returns n, int64.
     Cost: one pass over the slice, two or three cache lines an occurrence.
     """
     corpus, cells, pool = trainer.corpus, trainer.corpus.cells, trainer.pool
-    neighbours, touched = trainer.neighbours, trainer.touched
+    neighbours, touched, beside = trainer.neighbours, trainer.touched, trainer.beside
     left, right, new = pair_left(key), pair_right(key), trainer.state[N_TOKENS]
     new_columns = np.uint64(new) << _SHIFT
     left_length = np.uint64(trainer.lengths[left])
@@ -89,6 +91,7 @@ def trainer_merge_occurrences(trainer: Trainer, key: int, first: np.uint64, stop
     swallows_start = trainer.lengths[right] > 1
     n_left = n_right = _ZERO
     merged = first
+    place_beside = _ZERO
     run = run_stop = _ZERO
     weight = 0
     for i in range(first, min(stop, first + _AHEAD)):
@@ -113,7 +116,10 @@ def trainer_merge_occurrences(trainer: Trainer, key: int, first: np.uint64, stop
         merged += _ONE
         # The old pairs with both neighbours are gone.
         before = np.int64(cells[place - _ONE])
+        beside[place_beside] = np.int32(before)
         if before == new:
+            # It was another token when that one was merged.
+            beside[place_beside - _ONE] = np.int32(new)
             neighbours[new_columns + RIGHT_WEIGHT] += weight
             neighbours[new_columns + RIGHT_PLACE] += 1
         elif before != SEPARATOR:
@@ -127,6 +133,8 @@ def trainer_merge_occurrences(trainer: Trainer, key: int, first: np.uint64, stop
             neighbours[columns + LEFT_WEIGHT] += weight
             neighbours[columns + LEFT_PLACE] += 1
         after = np.int64(cells[behind])
+        beside[place_beside + _ONE] = np.int32(after)
+        place_beside += _TWO
         if after != SEPARATOR:
             columns = np.uint64(after) << _SHIFT
             if neighbours[columns + RIGHT_PLACE] == 0:
@@ -226,26 +234,26 @@ def trainer_list_newborn(trainer: Trainer, new: int, first: np.uint64, stop: np.
     """Write the occurrences of the newborn pairs into their slices, in ascending order.
 
     new : int64, the new token; first, stop : uint64, the slice of places that were merged
-    Reads cells and places; writes the pool and advances the place columns. One pass.
+    Reads beside and places; writes the pool and advances the place columns. One pass.
     """
-    cells, pool, neighbours = trainer.corpus.cells, trainer.pool, trainer.neighbours
-    new_length = np.uint64(trainer.lengths[new])
+    beside, pool, neighbours = trainer.beside, trainer.pool, trainer.neighbours
+    place_beside = _ZERO
     for i in range(first, stop):
-        prefetch(cells, np.uint64(pool[i + _AHEAD]))
-        place = np.uint64(pool[i])
-        before = cells[place - _ONE]
+        place = pool[i]
+        before = np.int64(beside[place_beside])
         if before != SEPARATOR and before != new:
             column = (np.uint64(before) << _SHIFT) + LEFT_PLACE
             target = neighbours[column]
             if target >= 0:
-                pool[np.uint64(target)] = np.int32(place) - trainer.lengths[np.uint64(before)]
+                pool[np.uint64(target)] = place - trainer.lengths[np.uint64(before)]
                 neighbours[column] = target + 1
-        after = cells[place + new_length]
+        after = np.int64(beside[place_beside + _ONE])
+        place_beside += _TWO
         if after != SEPARATOR:
             column = (np.uint64(after) << _SHIFT) + RIGHT_PLACE
             target = neighbours[column]
             if target >= 0:
-                pool[np.uint64(target)] = np.int32(place)
+                pool[np.uint64(target)] = place
                 neighbours[column] = target + 1
 
 

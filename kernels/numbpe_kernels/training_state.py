@@ -79,6 +79,8 @@ class Trainer(NamedTuple):
     pool : (p,) int32, first cells of occurrences, and behind them PREFETCH_DISTANCE numbers more
     neighbours : (v * 4,) int64, all 0 between merges
     touched : (2, v) int32, scratch
+    beside : (2 * l,) int32, scratch, l being the length of the longest slice of the pool: the tokens
+        before and after each occurrence that was merged
     merges : (m, 2) int32, the pairs merged so far
     merge_counts : (m,) int64, how often each pair stood in the corpus when it was merged
     state : (STATE_SIZE,) int64
@@ -92,6 +94,7 @@ class Trainer(NamedTuple):
     pool: NDArray[np.int32]
     neighbours: NDArray[np.int64]
     touched: NDArray[np.int32]
+    beside: NDArray[np.int32]
     merges: NDArray[np.int32]
     merge_counts: NDArray[np.int64]
     state: NDArray[np.int64]

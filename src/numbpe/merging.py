@@ -207,6 +207,7 @@ class MergeRun:
             pool=np.empty(0, dtype=np.int32),
             neighbours=np.zeros((n_tokens + 1) << kernel.NEIGHBOUR_SHIFT, dtype=np.int64),
             touched=np.zeros((2, n_tokens + 1), dtype=np.int32),
+            beside=np.empty(0, dtype=np.int32),
             merges=np.zeros((n_merges, 2), dtype=np.int32),
             merge_counts=np.zeros(n_merges, dtype=np.int64),
             state=state,

@@ -7,7 +7,14 @@ from numbpe_kernels import training_state as kernel
 from numbpe_kernels.heap import PairHeap, heap_order_all
 from numbpe_kernels.pair_counting import pairs_count, pairs_list, pairs_place, pairs_sketch
 from numbpe_kernels.pair_grid import GRID_SIZE, MAX_SYMBOLS, grid_count, grid_list, grid_place
-from numbpe_kernels.pair_table import COUNT, ROW_WIDTH, PairTable, make_pair_table, pair_table_move
+from numbpe_kernels.pair_table import (
+    COUNT,
+    LENGTH,
+    ROW_WIDTH,
+    PairTable,
+    make_pair_table,
+    pair_table_move,
+)
 from numbpe_kernels.training_state import Trainer
 
 MAX_SKETCH_BITS = 22
@@ -36,6 +43,9 @@ def list_pairs(trainer: Trainer, n_corpus_symbols: int, floor: int) -> Trainer:
         listed, n_entries, pool_end = _list_in_grid(trainer, floor)
     else:
         listed, n_entries, pool_end = _list_in_table(trainer, n_corpus_symbols, floor)
+    # No slice of a newborn pair is longer than that of the pair from whose merge it is born.
+    longest = int(listed.table.rows[LENGTH::ROW_WIDTH].max())
+    listed = listed._replace(beside=np.empty(2 * longest, dtype=np.int32))
     heap_order_all(listed.heap, listed.order, n_entries)
     state[kernel.HEAP_SIZE] = n_entries
     state[kernel.TABLE_FILL] = n_entries
