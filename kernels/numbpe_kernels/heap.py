@@ -18,6 +18,9 @@ TIE_GREATEST_SYMBOLS = 1
 """Tie rules: the pair with the smallest (left, right) numbers first, or the pair whose tokens,
 as two strings of alphabet symbols, are the greatest (left, right) first."""
 
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+
 
 class TokenOrder(NamedTuple):
     """What the tie rule looks at.
@@ -55,17 +58,16 @@ def token_compare(order: TokenOrder, one: int, other: int) -> int:
     one, other : int64, tokens that ``order`` knows
     Reads only. Usually two loads; as long as the common prefix at worst.
     """
-    if order.prefixes[one] != order.prefixes[other]:
-        return -1 if order.prefixes[one] < order.prefixes[other] else 1
-    i = order.offsets[one]
-    j = order.offsets[other]
-    i_stop = order.offsets[one + 1]
-    j_stop = order.offsets[other + 1]
+    first, second = np.uint64(one), np.uint64(other)
+    if order.prefixes[first] != order.prefixes[second]:
+        return -1 if order.prefixes[first] < order.prefixes[second] else 1
+    i, i_stop = np.uint64(order.offsets[first]), np.uint64(order.offsets[first + _ONE])
+    j, j_stop = np.uint64(order.offsets[second]), np.uint64(order.offsets[second + _ONE])
     while i < i_stop and j < j_stop:
         if order.contents[i] != order.contents[j]:
             return -1 if order.contents[i] < order.contents[j] else 1
-        i += 1
-        j += 1
+        i += _ONE
+        j += _ONE
     if i < i_stop:
         return 1
     return -1 if j < j_stop else 0
@@ -92,13 +94,11 @@ def heap_sift_up(heap: PairHeap, order: TokenOrder, start: int) -> None:
 
     start : int64, an entry whose ancestors are in order. Writes the heap; O(log n).
     """
-    counts = heap.counts
-    keys = heap.keys
-    count = counts[start]
-    key = keys[start]
-    i = start
-    while i > 0:
-        parent = (i - 1) >> 1
+    counts, keys = heap.counts, heap.keys
+    i = np.uint64(start)
+    count, key = counts[i], keys[i]
+    while i > _ZERO:
+        parent = (i - _ONE) >> _ONE
         if counts[parent] > count:
             break
         if counts[parent] == count and pair_precedes(order, keys[parent], key):
@@ -116,17 +116,15 @@ def heap_sift_down(heap: PairHeap, order: TokenOrder, start: int, size: int) -> 
 
     start, size : int64; the entries below ``start`` are in order. Writes the heap; O(log n).
     """
-    counts = heap.counts
-    keys = heap.keys
-    count = counts[start]
-    key = keys[start]
-    i = start
+    counts, keys = heap.counts, heap.keys
+    i, stop = np.uint64(start), np.uint64(size)
+    count, key = counts[i], keys[i]
     while True:
-        child = 2 * i + 1
-        if child >= size:
+        child = (i << _ONE) + _ONE
+        if child >= stop:
             break
-        right = child + 1
-        if right < size and (
+        right = child + _ONE
+        if right < stop and (
             counts[right] > counts[child]
             or (counts[right] == counts[child] and pair_precedes(order, keys[right], keys[child]))
         ):
