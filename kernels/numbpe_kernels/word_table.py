@@ -84,10 +84,20 @@ class WordTable(NamedTuple):
     salt: np.uint64
 
 
-def make_word_table(n_slots: int, arena_nbytes: int, salt: np.uint64 = _ZERO) -> WordTable:
-    """Return an empty table of ``n_slots`` rows, a power of two, at least 2."""
+def make_word_table(
+    n_slots: int, arena_nbytes: int, salt: np.uint64 = _ZERO, *, will_be_full: bool = False
+) -> WordTable:
+    """Return an empty table of ``n_slots`` rows, a power of two, at least 2.
+
+    will_be_full : take the memory of all rows now, one page after another; else each page is taken
+        when it is first written to, which costs more where it was read before, and where another
+        thread runs
+    """
+    rows = (np.empty if will_be_full else np.zeros)(n_slots * ROW_WIDTH, dtype=np.uint64)
+    if will_be_full:
+        rows[:] = 0
     return WordTable(
-        rows=np.zeros(n_slots * ROW_WIDTH, dtype=np.uint64),
+        rows=rows,
         arena=np.zeros(arena_nbytes, dtype=np.uint8),
         batch=np.zeros(LONGEST_BATCH * BATCH_WIDTH, dtype=np.uint64),
         state=np.zeros(STATE_SIZE, dtype=np.int64),

@@ -100,7 +100,9 @@ class WordCounter:
         most_slots = MOST_FIRST_SLOTS if limit is None else limit // (4 * ROW_NBYTES)
         while n_slots < min(MOST_FIRST_SLOTS, most_slots, text_nbytes // TEXT_NBYTES_A_SLOT):
             n_slots *= 2
-        self.table = make_word_table(n_slots, FIRST_ARENA_NBYTES)
+        self.table = make_word_table(
+            n_slots, FIRST_ARENA_NBYTES, will_be_full=n_slots > FIRST_SLOTS
+        )
         self._scan_state = np.zeros(SCAN_SIZE, dtype=np.int64)
         self._scanner = make_scanner(pattern)
         self._scan = SCANS[find_family(pattern)]

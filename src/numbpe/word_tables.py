@@ -18,7 +18,8 @@ def grow_rows(
 
     move: moves rows into those of a larger table, where more than they has to be moved.
     """
-    grown = make_word_table(2 * len(table.rows) // ROW_WIDTH, 0, table.salt)
+    n_slots = 2 * len(table.rows) // ROW_WIDTH
+    grown = make_word_table(n_slots, 0, table.salt, will_be_full=True)
     grown = grown._replace(arena=table.arena)
     (move or word_table_rehash)(table.rows, grown)
     grown.state[:] = table.state
