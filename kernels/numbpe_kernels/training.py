@@ -16,12 +16,16 @@ heap entry; when the heap runs dry, the caller lowers the floor and lists the pa
 
 import numpy as np
 
-from numbpe_kernels._jit import njit
-from numbpe_kernels.heap import heap_sift_down, heap_sift_up
+from numbpe_kernels._jit import njit, njit_inline
+from numbpe_kernels.heap import heap_sift_down
 from numbpe_kernels.memory import prefetch
+from numbpe_kernels.pair_births import (
+    trainer_clear_neighbours,
+    trainer_list_newborn,
+    trainer_update_counts,
+)
 from numbpe_kernels.pair_table import (
     COUNT,
-    EMPTY_KEY,
     FIRST,
     KEY,
     LENGTH,
@@ -35,9 +39,6 @@ from numbpe_kernels.pair_table import (
 from numbpe_kernels.training_state import (
     FLOOR,
     HEAP_SIZE,
-    LEFT_PLACE,
-    LEFT_WEIGHT,
-    MAX_CELLS,
     N_LEFT,
     N_MERGES,
     N_RIGHT,
@@ -68,6 +69,35 @@ _SHIFT = np.uint64(NEIGHBOUR_SHIFT)
 _AHEAD = np.uint64(PREFETCH_DISTANCE)
 
 
+@njit_inline
+def trainer_weigh(
+    trainer: Trainer,
+    token: int,
+    side: np.uint64,
+    n_met: np.uint64,
+    weight: int,
+    lost: int,
+    born: int,
+) -> np.uint64:
+    """Add an occurrence to the columns of a token on the left (side 0) or right (side 1) of a merge.
+
+    token, weight : int64; side, n_met : uint64, n_met tokens being listed in touched[side]
+    lost, born : int64, the keys of the pairs that the merge ends and makes there
+    Writes neighbours and touched. Returns how many tokens are listed then, uint64.
+    """
+    neighbours = trainer.neighbours
+    columns = (np.uint64(token) << _SHIFT) + (side << _ONE)
+    if neighbours[columns + _ONE] == 0:
+        trainer.touched[side, n_met] = np.int32(token)
+        n_met += _ONE
+        # Their counts are changed next.
+        pair_table_prefetch(trainer.table, lost)
+        pair_table_prefetch(trainer.table, born)
+    neighbours[columns] += weight
+    neighbours[columns + _ONE] += 1
+    return n_met
+
+
 @njit
 def trainer_merge_occurrences(trainer: Trainer, key: int, first: np.uint64, stop: np.uint64) -> int:
     """Merge every standing occurrence of a pair and weigh its neighbours.
@@ -78,12 +108,12 @@ def trainer_merge_occurrences(trainer: Trainer, key: int, first: np.uint64, stop
     columns of the token on the right as it was before its own merge; where the left neighbour is
     the new token, to the right columns of the new token instead. Lists the tokens it met in
     touched[0] and touched[1], and how many in state[N_LEFT] and state[N_RIGHT]. Writes the tokens
-    beside each new token, when all is merged, to beside.
+    beside each new token, as they are when all is merged, to beside.
     Returns n, int64.
     Cost: one pass over the slice, two or three cache lines an occurrence.
     """
     corpus, cells, pool = trainer.corpus, trainer.corpus.cells, trainer.pool
-    neighbours, touched, beside = trainer.neighbours, trainer.touched, trainer.beside
+    neighbours, beside = trainer.neighbours, trainer.beside
     left, right, new = pair_left(key), pair_right(key), trainer.state[N_TOKENS]
     new_columns = np.uint64(new) << _SHIFT
     left_length = np.uint64(trainer.lengths[left])
@@ -123,155 +153,17 @@ def trainer_merge_occurrences(trainer: Trainer, key: int, first: np.uint64, stop
             neighbours[new_columns + RIGHT_WEIGHT] += weight
             neighbours[new_columns + RIGHT_PLACE] += 1
         elif before != SEPARATOR:
-            columns = np.uint64(before) << _SHIFT
-            if neighbours[columns + LEFT_PLACE] == 0:
-                touched[_ZERO, n_left] = np.int32(before)
-                n_left += _ONE
-                # Their counts are changed next.
-                pair_table_prefetch(trainer.table, pair_key(before, left))
-                pair_table_prefetch(trainer.table, pair_key(before, new))
-            neighbours[columns + LEFT_WEIGHT] += weight
-            neighbours[columns + LEFT_PLACE] += 1
+            lost, born = pair_key(before, left), pair_key(before, new)
+            n_left = trainer_weigh(trainer, before, _ZERO, n_left, weight, lost, born)
         after = np.int64(cells[behind])
         beside[place_beside + _ONE] = np.int32(after)
         place_beside += _TWO
         if after != SEPARATOR:
-            columns = np.uint64(after) << _SHIFT
-            if neighbours[columns + RIGHT_PLACE] == 0:
-                touched[_ONE, n_right] = np.int32(after)
-                n_right += _ONE
-                pair_table_prefetch(trainer.table, pair_key(right, after))
-                pair_table_prefetch(trainer.table, pair_key(new, after))
-            neighbours[columns + RIGHT_WEIGHT] += weight
-            neighbours[columns + RIGHT_PLACE] += 1
+            lost, born = pair_key(right, after), pair_key(new, after)
+            n_right = trainer_weigh(trainer, after, _ONE, n_right, weight, lost, born)
     trainer.state[N_LEFT] = np.int64(n_left)
     trainer.state[N_RIGHT] = np.int64(n_right)
     return np.int64(merged - first)
-
-
-@njit
-def trainer_bear_pair(trainer: Trainer, left: int, right: int, weight: int, number: int) -> int:
-    """Give a newborn pair its row, its heap entry and its slice of the pool, if it is worth one.
-
-    left, right, weight, number : int64; the pair is not in the table yet
-    Writes table, heap and state. Returns the start of its slice, int64, or -1 where the pair is
-    below the floor or its token would be too long. O(log heap).
-    """
-    state = trainer.state
-    if weight < state[FLOOR] or number == 0:
-        return -1
-    cells = np.int64(trainer.lengths[left]) + np.int64(trainer.lengths[right])
-    if cells > state[MAX_CELLS]:
-        return -1
-    key = pair_key(left, right)
-    row = pair_table_find(trainer.table, key)
-    first = state[POOL_END]
-    rows = trainer.table.rows
-    rows[row + KEY] = key
-    rows[row + COUNT] = weight
-    rows[row + FIRST] = first
-    rows[row + LENGTH] = number
-    state[TABLE_FILL] += 1
-    state[POOL_END] = first + number
-    place = state[HEAP_SIZE]
-    trainer.heap.counts[place] = weight
-    trainer.heap.keys[place] = key
-    state[HEAP_SIZE] = place + 1
-    heap_sift_up(trainer.heap, trainer.order, place)
-    return first
-
-
-@njit
-def trainer_update_counts(trainer: Trainer, key: int) -> bool:
-    """Take away the pairs that a merge ended and bear those that it made.
-
-    key : int64, the pair merged by trainer_merge_occurrences just before
-    Writes table, heap and state, and puts into the place columns of the touched neighbours where
-    the occurrences of the newborn pair are to be written, or -1. Returns whether any is.
-    Cost: two probes for each distinct neighbour.
-    """
-    neighbours = trainer.neighbours
-    left = pair_left(key)
-    right = pair_right(key)
-    new = trainer.state[N_TOKENS]
-    n_left = trainer.state[N_LEFT]
-    n_both = n_left + trainer.state[N_RIGHT]
-    twin = np.uint64(new) << _SHIFT
-    any_born = False
-    # One loop for left neighbours, right neighbours and the new token as its own right neighbour:
-    # each function called here is compiled into it once.
-    for i in range(n_both + 1):
-        newborn_left = new
-        newborn_right = new
-        columns = twin + RIGHT_WEIGHT
-        lost = EMPTY_KEY
-        if i < n_left:
-            newborn_left = np.int64(trainer.touched[0, i])
-            columns = (np.uint64(newborn_left) << _SHIFT) + LEFT_WEIGHT
-            lost = pair_key(newborn_left, left)
-        elif i < n_both:
-            newborn_right = np.int64(trainer.touched[1, i - n_left])
-            columns = (np.uint64(newborn_right) << _SHIFT) + RIGHT_WEIGHT
-            lost = pair_key(right, newborn_right)
-        weight = neighbours[columns]
-        number = neighbours[columns + _ONE]
-        if lost != EMPTY_KEY:
-            row = pair_table_find(trainer.table, lost)
-            if trainer.table.rows[row + KEY] == lost:
-                trainer.table.rows[row + COUNT] -= weight
-        if newborn_left == new and newborn_right == left and i < n_both:
-            # Those that were themselves merged afterwards stand beside the new token as its twin.
-            weight -= neighbours[twin + RIGHT_WEIGHT]
-            number -= neighbours[twin + RIGHT_PLACE]
-        first = trainer_bear_pair(trainer, newborn_left, newborn_right, weight, number)
-        neighbours[columns + _ONE] = first
-        any_born = any_born or first >= 0
-    return any_born
-
-
-@njit
-def trainer_list_newborn(trainer: Trainer, new: int, first: np.uint64, stop: np.uint64) -> None:
-    """Write the occurrences of the newborn pairs into their slices, in ascending order.
-
-    new : int64, the new token; first, stop : uint64, the slice of places that were merged
-    Reads beside and places; writes the pool and advances the place columns. One pass.
-    """
-    beside, pool, neighbours = trainer.beside, trainer.pool, trainer.neighbours
-    place_beside = _ZERO
-    for i in range(first, stop):
-        place = pool[i]
-        before = np.int64(beside[place_beside])
-        if before != SEPARATOR and before != new:
-            column = (np.uint64(before) << _SHIFT) + LEFT_PLACE
-            target = neighbours[column]
-            if target >= 0:
-                pool[np.uint64(target)] = place - trainer.lengths[np.uint64(before)]
-                neighbours[column] = target + 1
-        after = np.int64(beside[place_beside + _ONE])
-        place_beside += _TWO
-        if after != SEPARATOR:
-            column = (np.uint64(after) << _SHIFT) + RIGHT_PLACE
-            target = neighbours[column]
-            if target >= 0:
-                pool[np.uint64(target)] = place
-                neighbours[column] = target + 1
-
-
-@njit
-def trainer_clear_neighbours(trainer: Trainer) -> None:
-    """Set the rows of all touched tokens and of the new one back to 0. Writes neighbours."""
-    neighbours, touched = trainer.neighbours, trainer.touched
-    for i in range(np.uint64(trainer.state[N_LEFT])):
-        columns = np.uint64(touched[_ZERO, i]) << _SHIFT
-        neighbours[columns + LEFT_WEIGHT] = 0
-        neighbours[columns + LEFT_PLACE] = 0
-    for i in range(np.uint64(trainer.state[N_RIGHT])):
-        columns = np.uint64(touched[_ONE, i]) << _SHIFT
-        neighbours[columns + RIGHT_WEIGHT] = 0
-        neighbours[columns + RIGHT_PLACE] = 0
-    columns = np.uint64(trainer.state[N_TOKENS]) << _SHIFT
-    neighbours[columns + RIGHT_WEIGHT] = 0
-    neighbours[columns + RIGHT_PLACE] = 0
 
 
 @njit

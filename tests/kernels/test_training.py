@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from numbpe import merging, pair_listing, reference
-from numbpe_kernels import heap, training
+from numbpe_kernels import heap, pair_births, training
 from numbpe_kernels.heap import TIE_GREATEST_SYMBOLS, TIE_SMALLEST_IDS
 from numbpe_kernels.pair_table import EMPTY_KEY, ROW_WIDTH
 from numbpe_kernels.training_state import HEAP_SIZE
@@ -103,9 +103,10 @@ def test_trainer_merge__any_alphabet():
 
 def test_trainer_merge__interpreted(monkeypatch):
     """Truth: the compiled kernel; the same functions run as plain Python give the same."""
-    for name, value in list(vars(training).items()):
-        if hasattr(value, "py_func") and name.startswith(("trainer_", "cells_")):
-            monkeypatch.setattr(training, name, value.py_func)
+    for room in (training, pair_births):
+        for name, value in list(vars(room).items()):
+            if hasattr(value, "py_func") and name.startswith(("trainer_", "cells_")):
+                monkeypatch.setattr(room, name, value.py_func)
     monkeypatch.setattr(merging, "trainer_merge", training.trainer_merge)
     for seed in range(5):
         words = make_random_words(seed)
