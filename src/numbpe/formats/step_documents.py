@@ -1,6 +1,6 @@
 """The steps of a tokenizer.json around its model, from a definition."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from numbpe.definition import (
@@ -128,36 +128,38 @@ def _build_metaspace(letter: str, scheme: str, *, is_split: bool) -> Document:
 
 
 def build_post_processor(
-    definition: TokenizerDefinition, spellings: Sequence[str]
+    definition: TokenizerDefinition, spell: Callable[[int], str]
 ) -> Document | None:
-    """Return the template, and whether offsets leave out white space; None for neither."""
+    """Return the template, and whether offsets leave out white space; None for neither.
+
+    spell : returns the spelling of a token by its id
+    """
     steps: list[Document] = []
     if definition.trim_offsets:
         has_prefix = bool(definition.preparation)
         steps.append(_build_byte_level(use_regex=True, add_prefix_space=has_prefix))
     if definition.template != Template():
-        steps.append(_build_template(definition.template, spellings))
+        steps.append(_build_template(definition.template, spell))
     return _join(steps, "processors")
 
 
-def _build_template(template: Template, spellings: Sequence[str]) -> Document:
+def _build_template(template: Template, spell: Callable[[int], str]) -> Document:
     ids = {piece for piece, _ in (*template.single, *template.pair) if not isinstance(piece, str)}
     return {
         "type": "TemplateProcessing",
-        "single": [_build_piece(piece, spellings) for piece in template.single],
-        "pair": [_build_piece(piece, spellings) for piece in template.pair],
+        "single": [_build_piece(piece, spell) for piece in template.single],
+        "pair": [_build_piece(piece, spell) for piece in template.pair],
         "special_tokens": {
-            spellings[id]: {"id": spellings[id], "ids": [id], "tokens": [spellings[id]]}
-            for id in sorted(ids)
+            spell(id): {"id": spell(id), "ids": [id], "tokens": [spell(id)]} for id in sorted(ids)
         },
     }
 
 
-def _build_piece(piece: TemplatePiece, spellings: Sequence[str]) -> Document:
+def _build_piece(piece: TemplatePiece, spell: Callable[[int], str]) -> Document:
     content, type_id = piece
     if isinstance(content, str):
         return {"Sequence": {"id": content, "type_id": type_id}}
-    return {"SpecialToken": {"id": spellings[content], "type_id": type_id}}
+    return {"SpecialToken": {"id": spell(content), "type_id": type_id}}
 
 
 def build_decoder(definition: TokenizerDefinition) -> Document:

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from numbpe.definition import AddedToken, TokenizerDefinition
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import write_atomically
-from numbpe.formats.byte_alphabet import LETTERS, spell_tokens
+from numbpe.formats.byte_alphabet import LETTERS, read_letters, spell_bytes
 from numbpe.formats.oniguruma import translate_pattern
+from numbpe.formats.quoted_tokens import QuotedTokens
 from numbpe.formats.step_documents import (
     build_decoder,
     build_normalizer,
@@ -36,8 +37,7 @@ corpus when it was merged."""
 
 def save(definition: TokenizerDefinition, path: Path) -> None:
     """Write a tokenizer.json; ArgumentError if the format cannot hold the tokenizer."""
-    document = build_document(definition)
-    data = json.dumps(document, ensure_ascii=False).encode()
+    data = encode_document(definition)
     with write_atomically(path) as file:
         file.write(data)
 
@@ -53,8 +53,45 @@ def check_can_hold(special_tokens: Iterable[str], pattern_sources: Iterable[str]
 
 def build_document(definition: TokenizerDefinition) -> dict[str, Any]:
     """Return the content of a tokenizer.json as JSON values."""
-    spellings = _spell(definition)
+    document: dict[str, Any] = json.loads(encode_document(definition))
+    return document
+
+
+def encode_document(definition: TokenizerDefinition) -> bytes:
+    """Return the content of a tokenizer.json.
+
+    Nearly all of it are the ids of tokens and the merges, which kernels write.
+    """
+    vocabulary = definition.vocabulary
+    names = vocabulary.special_tokens
+    if definition.rules.alphabet == "bytes":
+        quoted = QuotedTokens.from_bytes(vocabulary.contents, vocabulary.offsets, names)
+    else:
+        name_of_id = {id: name for name, id in names.items()}
+        quoted = QuotedTokens.from_spellings(
+            [name_of_id.get(id) or token.decode() for id, token in enumerate(vocabulary.tokens)]
+        )
+    _check_names(definition)
+    is_inside = quoted.lengths > 0
+    is_inside[list(_list_outside(definition))] = False
+    merges = quoted.write_pairs(vocabulary.merge_pairs[_order_merges(definition)])
+    ids = quoted.write_ids(np.flatnonzero(is_inside))
+    # No string of the document reads like this: quotes in strings are escaped.
+    document = json.dumps(_build_rest(definition), ensure_ascii=False)
+    head, tail = document.split('"vocab": null, "merges": null')
+    return b"".join([head.encode(), b'"vocab": ', ids, b', "merges": ', merges, tail.encode()])
+
+
+def _build_rest(definition: TokenizerDefinition) -> dict[str, Any]:
+    """Return the document, but for the ids of tokens and the merges."""
     rules = definition.rules
+    names = {id: name for name, id in definition.vocabulary.special_tokens.items()}
+
+    def spell(token_id: int) -> str:
+        content = definition.vocabulary.token_bytes(token_id)
+        ordinary = spell_bytes(content) if rules.alphabet == "bytes" else content.decode()
+        return names.get(token_id, ordinary)
+
     return {
         "version": "1.0",
         "truncation": None,
@@ -62,49 +99,39 @@ def build_document(definition: TokenizerDefinition) -> dict[str, Any]:
         "added_tokens": [*map(_build_added_token, definition.added_tokens)],
         "normalizer": build_normalizer(definition.normalizer),
         "pre_tokenizer": build_pre_tokenizer(definition),
-        "post_processor": build_post_processor(definition, spellings),
+        "post_processor": build_post_processor(definition, spell),
         "decoder": build_decoder(definition),
         "model": {
             "type": "BPE",
             "dropout": None,
-            "unk_token": None if rules.unk_id is None else spellings[rules.unk_id],
+            "unk_token": None if rules.unk_id is None else spell(rules.unk_id),
             "continuing_subword_prefix": None,
             "end_of_word_suffix": None,
             "fuse_unk": rules.fuse_unk,
             "byte_fallback": rules.byte_fallback,
             "ignore_merges": rules.ignore_merges,
-            "vocab": _number_spellings(definition, spellings),
-            "merges": _list_merges(definition, spellings),
+            "vocab": None,
+            "merges": None,
             **_build_training_notes(definition),
         },
     }
 
 
-def _spell(definition: TokenizerDefinition) -> list[str]:
-    """Return the spelling of every id, "" where none is in use."""
+def _check_names(definition: TokenizerDefinition) -> None:
+    """Raise ArgumentError for a special token that is spelled like an ordinary one."""
     vocabulary = definition.vocabulary
-    if definition.rules.alphabet == "bytes":
-        spellings = spell_tokens(vocabulary)
-    else:
-        spellings = [content.decode() for content in vocabulary.tokens]
-    for name, token_id in vocabulary.special_tokens.items():
-        spellings[token_id] = name
-    return spellings
-
-
-def _number_spellings(definition: TokenizerDefinition, spellings: list[str]) -> dict[str, int]:
-    """Return the ids by spelling, ids ascending, of the tokens that the model must have."""
-    names = {id: name for name, id in definition.vocabulary.special_tokens.items()}
-    outside = _list_outside(definition)
-    numbered: dict[str, int] = {}
-    for token_id, spelling in enumerate(spellings):
-        if not spelling:
+    lengths = np.diff(vocabulary.offsets)
+    lengths[list(vocabulary.special_tokens.values())] = 0
+    for name in vocabulary.special_tokens:
+        is_bytes = definition.rules.alphabet == "bytes"
+        content = read_letters(name) if is_bytes else name.encode()
+        if content is None:
             continue
-        if spelling in numbered:
-            other_id = numbered[spelling]
-            raise _describe_clash(names.get(token_id) or names[other_id], min(token_id, other_id))
-        numbered[spelling] = token_id
-    return {name: id for name, id in numbered.items() if id not in outside} if outside else numbered
+        ids = np.flatnonzero(lengths == len(content))
+        for i, byte in enumerate(content):
+            ids = ids[vocabulary.contents[vocabulary.offsets[ids] + i] == byte]
+        if len(ids):
+            raise _describe_clash(name, int(ids[0]))
 
 
 def _list_outside(definition: TokenizerDefinition) -> set[int]:
@@ -152,12 +179,6 @@ def _build_training_notes(definition: TokenizerDefinition) -> dict[str, Any]:
         return {}
     counts = vocabulary.merge_counts[_order_merges(definition)].tolist()
     return {TRAINING_NOTES: {"recipe": vocabulary.recipe_name, "merge_counts": counts}}
-
-
-def _list_merges(definition: TokenizerDefinition, spellings: list[str]) -> list[list[str]]:
-    """Return the two tokens that each merge joins, the first to be applied first."""
-    pairs = definition.vocabulary.merge_pairs[_order_merges(definition)]
-    return [[spellings[left], spellings[right]] for left, right in pairs.tolist()]
 
 
 def _order_merges(definition: TokenizerDefinition) -> NDArray[np.int64]:
