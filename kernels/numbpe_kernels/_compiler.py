@@ -65,7 +65,9 @@ def compile_code(kernel: Kernel, arguments: tuple[Any, ...]) -> MachineCode:
     """Return the machine code of a kernel for arguments of these types, and of what calls it."""
     compiled = compile_kernel(kernel, arguments)
     classes = list(dict.fromkeys(_list_classes(arguments)))
-    entry_point, result_class = build_entry_point(compiled, arguments, classes)
+    entry_point, result_class = build_entry_point(
+        compiled, arguments, classes, is_brief=kernel.is_brief
+    )
     objects = (
         _get_object(compiled.library, compiled.fndesc.llvm_func_name),
         _get_object(entry_point, entry_point.name),

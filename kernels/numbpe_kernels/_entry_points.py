@@ -46,12 +46,13 @@ _POINTER = _BYTE.as_pointer()
 
 
 def build_entry_point(
-    compiled: Any, arguments: tuple[Any, ...], classes: list[type]
+    compiled: Any, arguments: tuple[Any, ...], classes: list[type], *, is_brief: bool
 ) -> tuple[Any, type | None]:
     """Return the library of the entry point of what Numba compiled, named as the entry point is.
 
     compiled : the CompileResult of the kernel; arguments : some that it is called with
     classes : in the order of the table; see MachineCode, for the second result, too
+    is_brief : whether the kernel keeps the GIL
     """
     context = compiled.target_context
     identity = f"{compiled.fndesc.llvm_func_name} {classes}"
@@ -60,7 +61,7 @@ def build_entry_point(
     library.enable_object_caching()
     module = library.create_ir_module(name)
     builder = _EntryBuilder(context, module, name, classes)
-    builder.build(compiled.fndesc, arguments)
+    builder.build(compiled.fndesc, arguments, is_brief=is_brief)
     library.add_ir_module(module)
     library.finalize()
     result = compiled.signature.return_type
@@ -83,7 +84,7 @@ class _EntryBuilder:
         self._builder = ir.IRBuilder(self._function.append_basic_block("entry"))
         self._mismatch = self._function.append_basic_block("mismatch")
 
-    def build(self, description: Any, arguments: tuple[Any, ...]) -> None:
+    def build(self, description: Any, arguments: tuple[Any, ...], *, is_brief: bool) -> None:
         """Write the entry point of the kernel that ``description``, of Numba, describes."""
         _, pointers, n_arguments = self._function.args
         self._require(n_arguments, _LONG(len(arguments)))
@@ -92,12 +93,13 @@ class _EntryBuilder:
         for i, (kind, argument) in enumerate(zip(description.argtypes, arguments, strict=True)):
             address = builder.load(builder.gep(pointers, [_LONG(i)]))
             values.append(self._unpack(kind, argument, address))
-        thread = self._call("PyEval_SaveThread", _POINTER)
+        thread = None if is_brief else self._call("PyEval_SaveThread", _POINTER)
         kernel = context.declare_function(self._module, description)
         status, result = context.call_conv.call_function(
             builder, kernel, description.restype, description.argtypes, values
         )
-        self._call("PyEval_RestoreThread", ir.VoidType(), thread)
+        if thread is not None:
+            self._call("PyEval_RestoreThread", ir.VoidType(), thread)
         self._raise_if(status.is_error)
         builder.ret(self._pack(description.restype, result))
         builder.position_at_end(self._mismatch)

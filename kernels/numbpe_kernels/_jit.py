@@ -1,8 +1,8 @@
 """How kernels are compiled and called: the one place that decides about Numba's options.
 
-A kernel is compiled when it is first called, never at import, releases the GIL, and is kept between
-processes as machine code. To load that takes no Numba: its import and its start, most of a second and
-70 MB, are left to processes that have something to compile.
+A kernel is compiled when it is first called, never at import, releases the GIL unless it is brief, and is
+kept between processes as machine code. To load that takes no Numba: its import and its start, most of a
+second and 70 MB, are left to processes that have something to compile.
 
 ``_compiler`` makes machine code by Numba, ``_entry_points`` the part of it that takes Python's objects
 apart, and ``_code_store`` keeps both in files. ``_machine_code`` makes functions of them, which
@@ -40,14 +40,18 @@ class Kernel:
 
     py_func : the function in plain Python
     options : what Numba is told when it is compiled
+    is_brief : whether it keeps the GIL
     """
 
     py_func: Callable[..., Any]
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, bool]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: dict[str, bool], *, is_brief: bool = False
+    ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         self.options = options
+        self.is_brief = is_brief
         self._entry: Callable[..., Any] = _refuse
         self._entries: tuple[Callable[..., Any], ...] = ()
         self._entry_of_types: dict[str, Callable[..., Any]] = {}
@@ -86,6 +90,8 @@ class Kernel:
         from numbpe_kernels._code_store import load_code, save_code
         from numbpe_kernels._machine_code import make_function
 
+        # The entry point of a brief kernel is another one.
+        types = f"brief: {types}" if self.is_brief else types
         code = load_code(self.py_func, types)
         if code is None:
             from numbpe_kernels._compiler import compile_code
@@ -132,9 +138,11 @@ def describe_type(argument: Any) -> str:
 
 
 def _make_kernel(
-    function: Callable[_Parameters, _Result], options: dict[str, bool]
+    function: Callable[_Parameters, _Result], options: dict[str, bool], *, is_brief: bool = False
 ) -> Callable[_Parameters, _Result]:
-    return function if _IS_DISABLED else cast(Callable[..., Any], Kernel(function, options))
+    if _IS_DISABLED:
+        return function
+    return cast(Callable[..., Any], Kernel(function, options, is_brief=is_brief))
 
 
 def prepare_kernel(kernel: Callable[..., _Result], *arguments: Any) -> Callable[..., _Result]:
@@ -152,6 +160,15 @@ def njit(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Res
     type checkers see a kernel's own signature.
     """
     return _make_kernel(function, _OPTIONS)
+
+
+def njit_brief(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Do as ``njit``, but keep the GIL: for what takes some microseconds.
+
+    A thread that gives it away to one that waits for it has to wait in turn, and to be woken: tens of
+    microseconds.
+    """
+    return _make_kernel(function, _OPTIONS, is_brief=True)
 
 
 def njit_inline(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:

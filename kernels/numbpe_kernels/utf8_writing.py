@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe_kernels._jit import njit, njit_inline
+from numbpe_kernels._jit import njit_brief, njit_inline
 from numbpe_kernels.views import view_u8, view_u16, view_u32
 
 BLOCK = 16
@@ -127,7 +127,7 @@ def utf8_write_units(units: NDArray[Any], out: NDArray[np.uint8]) -> int:
     return np.int64(place)
 
 
-@njit
+@njit_brief
 def utf8_write(
     text: int, n_characters: int, state_offset: int, offset: int, out: NDArray[np.uint8]
 ) -> int:
