@@ -184,20 +184,20 @@ class _Search:
                 self._by_policy[policy] = _Described(AddedTokens(literals, ids, array, *bounds))
         self._idle: deque[tuple[memoryview, tuple[NDArray[np.int64], ...]]] = deque()
         self._search_start = _compile_starts(list(found)).search
-        self._prefix = os.path.commonprefix(list(found)) if found else b""
+        self._first_byte = _find_common_prefix(list(found))[:1]
         self._search_head = _compile_heads(list(found)).search
 
     def may_find(self, data: bytes | TextArray, start: int, stop: int, special: str) -> bool:
         """Return False if nothing is found in data[start:stop], as far as it is quick to see."""
         if self._by_policy[special] is None:
             return False
+        if self._first_byte and type(data) is bytes:
+            # One byte is found many times faster than two, and is seldom there.
+            place = data.find(self._first_byte, start, stop)
+            return place >= 0 and self._search_head(data, place, stop) is not None
         if stop - start <= _MAX_SCANNED:
             # The re module takes whatever holds bytes.
             return self._search_start(data, start, stop) is not None  # type: ignore[arg-type]
-        if self._prefix and isinstance(data, bytes):
-            # One byte is found many times faster than two, and is seldom there.
-            place = data.find(self._prefix[:1], start, stop)
-            return place >= 0 and self._search_head(data, place, stop) is not None
         return True
 
     def find(
@@ -306,11 +306,15 @@ def _compile_heads(contents: list[bytes]) -> re.Pattern[bytes]:
     It begins with the bytes that all of them begin with, for which the re module looks first, and is
     found in few other texts.
     """
-    prefix: bytes = os.path.commonprefix(contents) if contents else b""  # type: ignore[assignment]
+    prefix = _find_common_prefix(contents)
     heads = {content[len(prefix) : len(prefix) + _HEAD_NBYTES] for content in contents}
     if not prefix or b"" in heads or len(heads) > _MAX_HEADS:
         return re.compile(re.escape(prefix))
     return re.compile(re.escape(prefix) + b"(?:" + b"|".join(map(re.escape, sorted(heads))) + b")")
+
+
+def _find_common_prefix(contents: list[bytes]) -> bytes:
+    return os.path.commonprefix(contents) if contents else b""  # type: ignore[return-value]
 
 
 def _join_class(characters: set[bytes]) -> bytes:

@@ -126,7 +126,8 @@ class Encoder:
         try:
             # Arrays that are there already: making new ones takes as long as encoding does.
             state.begin_text(content, n_bytes)
-            may_refine = self._may_refine_text(content, n_characters)
+            is_ascii = n_bytes == n_characters
+            may_refine = not is_ascii and self._may_refine_text(content, n_characters)
             self._run(state, state.text, state.part, may_refine)
             return state.ids[: state.offsets_view[1]].copy()
         finally:
@@ -197,31 +198,42 @@ class Encoder:
         self, state: ThreadState, text: TextArray, parts: NDArray[np.int64], may_refine: bool
     ) -> None:
         """Encode what the state was told to."""
-        if may_refine and self._may_fold and state.n_encoded_nbytes >= MUCH_NBYTES:
-            self._improve_model(state, self._fold_characters)
-        junctions = self._junctions if may_refine else None
+        if may_refine:
+            self._run_refined(state, text, parts)
+            return
         is_scanned = False
         while not is_scanned:
             is_scanned = self._scan(state.descriptor)
-            if junctions is None:
-                self._encode_ends(state, False, text, parts)
-                continue
+            while status := self._encode_words(state.descriptor, False):
+                self._go_on(status, state, text, parts)
+
+    def _run_refined(self, state: ThreadState, text: TextArray, parts: NDArray[np.int64]) -> None:
+        """Encode what the state was told to, long words cut at junctions if that is known to be right."""
+        if self._may_fold and state.n_encoded_nbytes >= MUCH_NBYTES:
+            self._improve_model(state, self._fold_characters)
+        junctions = self._junctions
+        if junctions is None:
+            self._run(state, text, parts, False)
+            return
+        is_scanned = False
+        while not is_scanned:
+            is_scanned = self._scan(state.descriptor)
             state.arrays.refine[N_TAKEN] = 0
             is_refined = False
             while not is_refined:
                 is_refined = encoder_refine_words(junctions.descriptor, state.descriptor)
-                self._encode_ends(state, True, text, parts)
+                while status := self._encode_words(state.descriptor, True):
+                    self._go_on(status, state, text, parts)
 
-    def _encode_ends(
-        self, state: ThreadState, is_refined: bool, text: TextArray, parts: NDArray[np.int64]
+    def _go_on(
+        self, status: int, state: ThreadState, text: TextArray, parts: NDArray[np.int64]
     ) -> None:
-        """Encode what was cut; make room where the kernel asks for it."""
-        while status := self._encode_words(state.descriptor, is_refined):
-            if status == kernel.NO_TOKEN:
-                # Words that were entered with this one have no ids.
-                state.empty_cache()
-                raise self._describe_missing_token(text, state.needed, parts)
-            state.make_room(status)
+        """Make room where the kernel asked for it; DataError where a byte or character has no token."""
+        if status == kernel.NO_TOKEN:
+            # Words that were entered with this one have no ids.
+            state.empty_cache()
+            raise self._describe_missing_token(text, state.needed, parts)
+        state.make_room(status)
 
     @cached_property
     def _junctions(self) -> Junctions | None:
@@ -238,9 +250,11 @@ class Encoder:
             self._scan = prepare_kernel(self._scan, state.descriptor)
             self._encode_words = prepare_kernel(self._encode_words, state.descriptor, False)
             return state
+        if state.model is self._model and not self._looks_up_all:
+            return state
         if state.model is not self._model:
             state.use_model(self._model)
-        elif self._looks_up_all and state.n_encoded_nbytes >= MUCH_NBYTES:
+        elif state.n_encoded_nbytes >= MUCH_NBYTES:
             self._improve_model(state, self._look_up_fewer_tokens)
         return state
 

@@ -35,13 +35,15 @@ _idle_buffers: deque[TextArray] = deque()
 
 def encode_utf8(text: object) -> bytes:
     """Return the bytes of a text, surrogates repaired; ArgumentError if it is no text."""
+    if type(text) is str and text.isascii():
+        return text.encode()
     if isinstance(text, bytes):
         return text
     if not isinstance(text, str):
         raise ArgumentError(
             f"text must be a str or bytes, not {type(text).__name__} ({shorten_value(text)})"
         )
-    if not text.isascii() and LEAST_CHARACTERS <= len(text) <= MOST_CHARACTERS:
+    if LEAST_CHARACTERS <= len(text) <= MOST_CHARACTERS and not text.isascii():
         content = _write_by_kernel(text)
         if content is not None:
             return content
