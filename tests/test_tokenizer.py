@@ -24,6 +24,7 @@ from numbpe.errors import ArgumentError, DataError
 from numbpe.formats.byte_alphabet import LETTERS
 from numbpe.tokenizer import Tokenizer
 from numbpe.vocabulary import Vocabulary
+from numbpe_kernels.encoder_runs import MOST_SCANS
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 TEXT = "the cat's the dog; it isn't the cat.\n\n  12345 cats \u4e00\u4e8c \u00fcber \U0001f600\r\n"
@@ -338,3 +339,11 @@ def test_tokens_of_a_spelled_vocabulary__are_what_they_stand_for() -> None:
     assert [tokenizer.token_id(content) for content in (b"a", b"\n", b" a", b"<s>")] == [4, 2, 6, 0]
     with pytest.raises(ArgumentError, match="no token stands for the bytes b'x'"):
         tokenizer.token_id(b"x")
+
+
+@pytest.mark.parametrize("unit", [b"ab ", "\u4e2d\u6587 ".encode()])
+def test_encode__more_words_than_one_call_takes(unit: bytes) -> None:
+    """Truth: by definition; without merges the ids of a text are its bytes."""
+    tokenizer = Tokenizer(BYTES, [])
+    text = unit * (MOST_SCANS * 8192)
+    assert tokenizer.encode(text).tobytes() == np.frombuffer(text, np.uint8).astype("<u4").tobytes()

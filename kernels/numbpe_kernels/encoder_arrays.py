@@ -24,7 +24,9 @@ DONE = 0
 CACHE_IS_FULL = 1
 SCRATCH_IS_SMALL = 2
 NO_TOKEN = 3
-"""What ``encode_words`` returns. After CACHE_IS_FULL and SCRATCH_IS_SMALL it is called again."""
+PAUSED = 4
+"""What ``encode_words`` and the kernels that run it return. After CACHE_IS_FULL, SCRATCH_IS_SMALL and PAUSED,
+which is of those alone, they are called again."""
 
 BLOCK = 1024
 """Words that go through the three loops together."""

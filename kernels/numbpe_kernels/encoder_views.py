@@ -12,19 +12,12 @@ from numpy.typing import NDArray
 from numbpe_kernels._jit import njit
 from numbpe_kernels.automaton import Automaton
 from numbpe_kernels.characters import CharacterTable
-from numbpe_kernels.encoder_arrays import N_DONE, EncoderState
-from numbpe_kernels.encoding import encode_words
+from numbpe_kernels.encoder_arrays import EncoderState
 from numbpe_kernels.folding import FoldTable
 from numbpe_kernels.junction_table import JunctionTable
-from numbpe_kernels.junctions import N_WORDS, junctions_refine
 from numbpe_kernels.lanes import MergeLanes
 from numbpe_kernels.model import EncoderModel
 from numbpe_kernels.scanner import Scanner
-from numbpe_kernels.scanning import (
-    N_ENDS,
-    scan_at_junctions,
-    scan_whole_parts,
-)
 from numbpe_kernels.structure_views import (
     MERGE_SCRATCH_SIZE,
     MERGE_TABLE_SIZE,
@@ -164,66 +157,8 @@ def encoder_view_call(d: NDArray[np.int64]) -> EncoderCall:
 
 
 @njit
-def encoder_scan_at_junctions(descriptor: NDArray[np.int64]) -> bool:
-    """Do as scanning.scan_at_junctions with the arrays of a descriptor.
-
-    descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive
-    Writes ends, scan and N_DONE of the state.
-    """
-    state = encoder_view_state(descriptor)
-    state.progress[N_DONE] = 0
-    characters = encoder_view_model(descriptor).characters
-    call = encoder_view_call(descriptor)
-    return scan_at_junctions(characters, call.text, call.parts, state.scan, state.ends)
-
-
-@njit
-def encoder_scan_whole_parts(descriptor: NDArray[np.int64]) -> bool:
-    """Do as scanning.scan_whole_parts with the arrays of a descriptor.
-
-    descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive
-    Writes ends, scan and N_DONE of the state.
-    """
-    state = encoder_view_state(descriptor)
-    state.progress[N_DONE] = 0
-    parts = encoder_view_call(descriptor).parts
-    return scan_whole_parts(parts, state.scan, state.ends)
-
-
-@njit
-def encoder_refine_words(junctions: NDArray[np.int64], descriptor: NDArray[np.int64]) -> bool:
-    """Do as junctions.junctions_refine for the ends that were scanned, with arrays of descriptors.
-
-    junctions : (JUNCTIONS_SIZE,) int64, the descriptor of a JunctionTable
-    descriptor : (DESCRIPTOR_SIZE,) int64; all of arrays that are alive
-    Writes words, refine and N_DONE of the state.
-    """
-    table = JunctionTable(
-        view_u8(junctions[0], junctions[1]),
-        view_u8(junctions[2], junctions[3]),
-        view_u8(junctions[4], junctions[5]),
-        view_u8(junctions[6], junctions[7]),
-    )
-    state, call = encoder_view_state(descriptor), encoder_view_call(descriptor)
-    state.progress[N_DONE] = 0
-    n_ends = state.scan[N_ENDS]
-    return junctions_refine(
-        table, call.text, call.parts, state.ends, n_ends, state.refine, state.words
-    )
-
-
-@njit
-def encoder_encode_words(descriptor: NDArray[np.int64], is_refined: bool) -> int:
-    """Do as encoding.encode_words with the arrays of a descriptor; return its status, int64.
-
-    descriptor : (DESCRIPTOR_SIZE,) int64, of arrays that are alive
-    is_refined : whether words end where encoder_refine_words said, not where they were scanned
-    Writes the state, and the ids and offsets of the call.
-    """
-    state, call = encoder_view_state(descriptor), encoder_view_call(descriptor)
-    model = encoder_view_model(descriptor)
-    ends = state.words if is_refined else state.ends
-    n_ends = state.refine[N_WORDS] if is_refined else state.scan[N_ENDS]
-    return encode_words(
-        model, state, ends, n_ends, call.text, call.parts, call.ids_out, call.offsets_out
+def encoder_view_junctions(d: NDArray[np.int64]) -> JunctionTable:
+    """Return a table of junctions from its own descriptor. d : (JUNCTIONS_SIZE,) int64. Reads only."""
+    return JunctionTable(
+        view_u8(d[0], d[1]), view_u8(d[2], d[3]), view_u8(d[4], d[5]), view_u8(d[6], d[7])
     )

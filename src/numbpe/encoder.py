@@ -34,21 +34,16 @@ from numbpe_kernels import encoder_arrays as kernel
 from numbpe_kernels._jit import prepare_kernel
 from numbpe_kernels.automaton import automaton_find_cut
 from numbpe_kernels.characters import characters_decode, characters_find_cut
-from numbpe_kernels.encoder_scans import (
-    encoder_scan_by_automaton,
-    encoder_scan_cl100k,
-    encoder_scan_deepseek,
-    encoder_scan_gpt2,
-    encoder_scan_o200k,
+from numbpe_kernels.encoder_runs import (
+    encoder_run_at_junctions,
+    encoder_run_by_automaton,
+    encoder_run_cl100k,
+    encoder_run_deepseek,
+    encoder_run_gpt2,
+    encoder_run_o200k,
+    encoder_run_whole_parts,
 )
-from numbpe_kernels.encoder_views import (
-    EncoderCall,
-    encoder_encode_words,
-    encoder_refine_words,
-    encoder_scan_at_junctions,
-    encoder_scan_whole_parts,
-)
-from numbpe_kernels.junctions import N_TAKEN
+from numbpe_kernels.encoder_views import JUNCTIONS_SIZE, EncoderCall
 from numbpe_kernels.model import CHARACTERS, LOOKS_UP_TOKENS
 
 MUCH_NBYTES: Final = 1 << 16
@@ -60,6 +55,8 @@ PLAIN_SHARE: Final = 128
 """Text with fewer bytes beyond one a character than one in this many, or fewer than two outside ASCII, is
 encoded without looking for words to cut at junctions: the look takes a twentieth of the time of English
 text, and changes no ids."""
+
+_NO_JUNCTIONS: Final = np.zeros(JUNCTIONS_SIZE, dtype=np.int64)
 
 
 class Encoder:
@@ -83,12 +80,11 @@ class Encoder:
         self._cuts_slowly = pattern is not None and pattern.automaton is None
         self._scanner = make_scanner(pattern)
         self._cuts_at_junctions = pattern is None and may_cut_at_junctions(definition, self._model)
-        self._encode_words = encoder_encode_words
-        self._scan = encoder_scan_whole_parts
+        self._run_kernel = encoder_run_whole_parts
         if self._cuts_at_junctions:
-            self._scan = encoder_scan_at_junctions
+            self._run_kernel = encoder_run_at_junctions
         elif self._automaton is not None:
-            self._scan = _SCANS[find_family(pattern)]
+            self._run_kernel = _RUNS[find_family(pattern)]
         self._looks_up_all = bool(self._model.rules[LOOKS_UP_TOKENS])
         self._may_refine = not (self._cuts_at_junctions or definition.rules.alphabet != "bytes")
         self._may_fold = self._may_refine
@@ -198,32 +194,16 @@ class Encoder:
         self, state: ThreadState, text: TextArray, parts: NDArray[np.int64], may_refine: bool
     ) -> None:
         """Encode what the state was told to."""
+        junctions = _NO_JUNCTIONS
         if may_refine:
-            self._run_refined(state, text, parts)
-            return
-        is_scanned = False
-        while not is_scanned:
-            is_scanned = self._scan(state.descriptor)
-            while status := self._encode_words(state.descriptor, False):
-                self._go_on(status, state, text, parts)
-
-    def _run_refined(self, state: ThreadState, text: TextArray, parts: NDArray[np.int64]) -> None:
-        """Encode what the state was told to, long words cut at junctions if that is known to be right."""
-        if self._may_fold and state.n_encoded_nbytes >= MUCH_NBYTES:
-            self._improve_model(state, self._fold_characters)
-        junctions = self._junctions
-        if junctions is None:
-            self._run(state, text, parts, False)
-            return
-        is_scanned = False
-        while not is_scanned:
-            is_scanned = self._scan(state.descriptor)
-            state.arrays.refine[N_TAKEN] = 0
-            is_refined = False
-            while not is_refined:
-                is_refined = encoder_refine_words(junctions.descriptor, state.descriptor)
-                while status := self._encode_words(state.descriptor, True):
-                    self._go_on(status, state, text, parts)
+            if self._may_fold and state.n_encoded_nbytes >= MUCH_NBYTES:
+                self._improve_model(state, self._fold_characters)
+            if self._junctions is None:
+                may_refine = False
+            else:
+                junctions = self._junctions.descriptor
+        while status := self._run_kernel(state.descriptor, junctions, may_refine):
+            self._go_on(status, state, text, parts)
 
     def _go_on(
         self, status: int, state: ThreadState, text: TextArray, parts: NDArray[np.int64]
@@ -233,7 +213,8 @@ class Encoder:
             # Words that were entered with this one have no ids.
             state.empty_cache()
             raise self._describe_missing_token(text, state.needed, parts)
-        state.make_room(status)
+        if status != kernel.PAUSED:
+            state.make_room(status)
 
     @cached_property
     def _junctions(self) -> Junctions | None:
@@ -247,8 +228,9 @@ class Encoder:
         except IndexError:
             state = ThreadState(self._scanner, self._model, self._max_cache_nbytes)
             # What every text needs; of other kernels a call takes longer to find its way.
-            self._scan = prepare_kernel(self._scan, state.descriptor)
-            self._encode_words = prepare_kernel(self._encode_words, state.descriptor, False)
+            self._run_kernel = prepare_kernel(
+                self._run_kernel, state.descriptor, _NO_JUNCTIONS, False
+            )
             return state
         if state.model is self._model and not self._looks_up_all:
             return state
@@ -334,11 +316,11 @@ class Encoder:
         )
 
 
-_SCANS = {
-    AUTOMATON: encoder_scan_by_automaton,
-    CL100K: encoder_scan_cl100k,
-    DEEPSEEK: encoder_scan_deepseek,
-    GPT2: encoder_scan_gpt2,
-    O200K: encoder_scan_o200k,
+_RUNS = {
+    AUTOMATON: encoder_run_by_automaton,
+    CL100K: encoder_run_cl100k,
+    DEEPSEEK: encoder_run_deepseek,
+    GPT2: encoder_run_gpt2,
+    O200K: encoder_run_o200k,
 }
 """Kernels by family of patterns."""

@@ -21,7 +21,9 @@ from numbpe.vocabulary import Vocabulary
 from numbpe_kernels import (
     automaton,
     characters,
+    copying,
     encoder_arrays,
+    encoder_runs,
     encoder_views,
     encoding,
     folding,
@@ -45,7 +47,9 @@ from numbpe_kernels import (
 KERNEL_MODULES = (
     automaton,
     characters,
+    copying,
     encoder_arrays,
+    encoder_runs,
     encoder_views,
     encoding,
     folding,

@@ -11,6 +11,7 @@ from numbpe.definition import TokenizerDefinition
 from numbpe.encoder import Encoder
 from numbpe.vocabulary import Vocabulary
 from numbpe_kernels import (
+    encoder_runs,
     encoder_views,
     encoding,
     lanes,
@@ -29,7 +30,7 @@ Merges = Sequence[tuple[bytes, bytes]]
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Run a test with compiled kernels, and with all of them as plain Python."""
     if request.param == "plain":
-        modules = (ranks, lanes, learning, model, probing, encoding, encoder_views)
+        modules = (ranks, lanes, learning, model, probing, encoding, encoder_runs, encoder_views)
         modules += (word_cache, word_table)
         for module in (*modules, encoder, encoder_model):
             for name, value in list(vars(module).items()):
