@@ -1,6 +1,7 @@
 """One call of an encoder, from text to ids: a kernel for each family of patterns.
 
-Each compiles what its family needs and no more. A kernel returns when all is done, for want of room, or so
+Each compiles what its family needs and no more, which is why the same loop stands in each: a kernel that were
+told its family would compile all of them. A kernel returns when all is done, for want of room, or so
 that Ctrl-C may be answered; it is called again then, and goes on where it stopped.
 """
 

@@ -86,6 +86,7 @@ def trainer_weigh(
     Writes neighbours and touched. Returns how many tokens are listed then, uint64.
     """
     neighbours = trainer.neighbours
+    # A side has two columns, weight and place, those of the left first.
     columns = (np.uint64(token) << _SHIFT) + (side << _ONE)
     if neighbours[columns + _ONE] == 0:
         trainer.touched[side, n_met] = np.int32(token)
@@ -220,7 +221,7 @@ def trainer_find_best(trainer: Trainer) -> int:
             state[HEAP_SIZE] = last
         if state[HEAP_SIZE] > 0:
             heap_sift_down(heap, trainer.order, 0, state[HEAP_SIZE])
-            # One of these comes to the top next.
+            # One of these comes to the top next; a heap has room for many more.
             pair_table_prefetch(trainer.table, heap.keys[1])
             pair_table_prefetch(trainer.table, heap.keys[2])
     return -1
