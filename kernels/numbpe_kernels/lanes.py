@@ -2,9 +2,9 @@
 
 The merges of one word wait for one another: the least rank, the token that it makes, the ranks of
 that token with its neighbours, which lie somewhere in a table that no near cache holds. Words do not
-wait for each other. So a few words stand in lanes, and a round makes one merge in each: a lane
-reads the slots that it asked for a round ago, finds its merge, and asks for the slots of the two pairs
-that the merge makes, which arrive while the other lanes have their turns.
+wait for each other. So a few words stand in lanes, and a round makes one merge in each. First every lane
+reads the slots that it asked for a round ago and chooses its merge; then every lane makes it, and
+asks for the slots of the two new pairs, which arrive while the other lanes have their turns.
 
 Tokens keep the place of their first byte. Which places still begin a token is one number of 64 bits:
 the neighbours of a place are its next bits, and no list is linked. Where there is no neighbour the
@@ -25,6 +25,7 @@ from numbpe_kernels.memory import (
     count_ones,
     count_trailing_zeros,
     find_least,
+    make_opaque,
     prefetch,
 )
 from numbpe_kernels.ranks import (
@@ -54,7 +55,7 @@ _START = 8
 NO_NEIGHBOUR = MAX_MERGED_ID + 1
 """What stands beside the first and the last token of a word: an id that no merge joins."""
 
-NUMBERS_STRIDE = 10
+NUMBERS_STRIDE = 16
 ALIVE = np.uint64(0)
 SIZE = np.uint64(1)
 WORD = np.uint64(2)
@@ -65,11 +66,12 @@ RIGHT_KEY = np.uint64(6)
 RIGHT_SLOT = np.uint64(7)
 BEFORE = np.uint64(8)
 PAIRS = np.uint64(9)
+LEAST = np.uint64(10)
 """Columns of ``MergeLanes.numbers``: bit i of ALIVE is set where place i begins a token; the entries
 to look at, a multiple of 16; which word it is; the place of the last merge, and of the two pairs that
 it made, on its left and on its right, the keys and the slots where their search begins; the place of the
 token before it, where the entry of the left pair belongs, as that of the right one does at PLACE;
-how many entries, from the first on, hold slots instead."""
+how many entries, from the first on, hold slots instead; the entry of the merge that is made next."""
 
 _PLACE_BITS = np.uint64(6)
 _PLACE_MASK = np.uint64(63)
@@ -95,7 +97,7 @@ class MergeLanes(NamedTuple):
     entries : (N_LANES * LANE_STRIDE,) int32, at the place of a token ``rank << 6 | place`` of its
         pair with the next one
     numbers : (N_LANES * NUMBERS_STRIDE,) uint64, what else is known of a lane
-    active, free : (N_LANES,) uint64, the lanes with a word and those without
+    active, free : (N_LANES,) and (N_LANES + 1,) uint64, the lanes with a word and those without
     """
 
     tokens: NDArray[np.int32]
@@ -112,7 +114,7 @@ def make_lanes() -> MergeLanes:
         entries=np.full(N_LANES * LANE_STRIDE, _NO_ENTRY, dtype=np.int32),
         numbers=np.zeros(N_LANES * NUMBERS_STRIDE, dtype=np.uint64),
         active=np.zeros(N_LANES, dtype=np.uint64),
-        free=np.arange(N_LANES, dtype=np.uint64),
+        free=np.arange(N_LANES + 1, dtype=np.uint64),
     )
 
 
@@ -275,21 +277,17 @@ def lanes_get_word(lanes: MergeLanes, lane: np.uint64) -> np.uint64:
 
 
 @njit_inline
-def lanes_step(lanes: MergeLanes, table: MergeTable, lane: np.uint64) -> bool:
-    """Make the next merge of a lane; return whether there was one.
+def lanes_choose(lanes: MergeLanes, table: MergeTable, lane: np.uint64) -> np.uint64:
+    """Find the next merge of a lane, and note it; return whether there is one, uint64, 1 or 0.
 
-    lane : uint64. Writes tokens, entries and numbers.
+    lane : uint64. Writes entries and numbers.
     """
-    tokens, entries, numbers = lanes.tokens, lanes.entries, lanes.numbers
+    entries, numbers = lanes.entries, lanes.numbers
     base = lane * _STRIDE + _BEGIN
     number = lane * _NUMBERS
     # The ranks of the pairs that the last merge made, whose slots were asked for a round ago.
     left = merge_table_read(table, numbers[number + LEFT_KEY], numbers[number + LEFT_SLOT])
     right = merge_table_read(table, numbers[number + RIGHT_KEY], numbers[number + RIGHT_SLOT])
-    # Where the tokens of these merges stand, whether they come next or in a later round.
-    last_rank = np.uint64(table.results.shape[0] - 1)
-    prefetch(table.results, min(left, last_rank))
-    prefetch(table.results, min(right, last_rank))
     before = numbers[number + BEFORE]
     place = numbers[number + PLACE]
     left_entry = np.int32(left << _PLACE_BITS | before & _PLACE_MASK)
@@ -303,10 +301,23 @@ def lanes_step(lanes: MergeLanes, table: MergeTable, lane: np.uint64) -> bool:
     entries[base + before] = left_entry
     entries[base + place] = right_entry
     rank = np.uint64(least) >> _PLACE_BITS
-    if rank == _NO_RANK:
-        return False
-    place = np.uint64(least) & _PLACE_MASK
-    token = np.uint64(table.results[rank])
+    prefetch(table.results, min(rank, np.uint64(table.results.shape[0] - 1)))
+    numbers[number + LEAST] = np.uint64(least)
+    return np.uint64(rank != _NO_RANK)
+
+
+@njit_inline
+def lanes_merge(lanes: MergeLanes, table: MergeTable, lane: np.uint64) -> None:
+    """Make the merge of a lane that lanes_choose has found.
+
+    lane : uint64. Writes tokens, entries and numbers.
+    """
+    tokens, entries, numbers = lanes.tokens, lanes.entries, lanes.numbers
+    base = lane * _STRIDE + _BEGIN
+    number = lane * _NUMBERS
+    least = numbers[number + LEAST]
+    place = least & _PLACE_MASK
+    token = np.uint64(table.results[least >> _PLACE_BITS])
     # The neighbours are the next bits on both sides; the one above is absorbed.
     alive = numbers[number + ALIVE]
     bit = _ONE << place
@@ -331,7 +342,6 @@ def lanes_step(lanes: MergeLanes, table: MergeTable, lane: np.uint64) -> bool:
     numbers[number + LEFT_SLOT] = left_slot
     numbers[number + RIGHT_KEY] = right_key
     numbers[number + RIGHT_SLOT] = right_slot
-    return True
 
 
 @njit_inline
@@ -343,19 +353,22 @@ def lanes_round(
     n_active, n_free : uint64, how many there are before. The lanes whose words are done become free:
     they are ``free[n_free:]`` up to the number returned, to be unloaded before they are loaded again.
     Writes lanes.
+
+    Choosing and making are loops of their own: in each few steps wait for one another, so that the
+    processor works at several lanes at once. Whether a word is done is added to the number of lanes,
+    which no branch has to foresee.
     """
     active, free = lanes.active, lanes.free
     n_going_on = _ZERO
-    i = _ZERO
-    while i < n_active:
-        lane = active[i]
-        i += _ONE
-        if lanes_step(lanes, table, lane):
-            active[n_going_on] = lane
-            n_going_on += _ONE
-        else:
-            free[n_free] = lane
-            n_free += _ONE
+    for i in range(n_active):
+        lane = active[np.uint64(i)]
+        goes_on = make_opaque(lanes_choose(lanes, table, lane))
+        active[n_going_on] = lane
+        free[n_free] = lane
+        n_going_on += goes_on
+        n_free += _ONE - goes_on
+    for i in range(n_going_on):
+        lanes_merge(lanes, table, active[np.uint64(i)])
     return n_going_on, n_free
 
 

@@ -95,8 +95,8 @@ def encode_folded(
             lanes.lanes_rank(*place, lane)
         else:
             lanes.lanes_load(*place, *what)
-        while lanes.lanes_step(*place, lane):
-            pass
+        while lanes.lanes_choose(*place, lane) == 1:
+            lanes.lanes_merge(*place, lane)
         found.append(tokens[: lanes.lanes_unload(state, lane, tokens)].tolist())
     return found, n_folded
 

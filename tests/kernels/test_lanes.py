@@ -75,7 +75,9 @@ def merge_in_lanes(
     while waiting or busy:
         lane = int(order.integers(lanes.N_LANES))
         if lane in busy:
-            if not lanes.lanes_step(state, table, np.uint64(lane)):
+            if lanes.lanes_choose(state, table, np.uint64(lane)) == 1:
+                lanes.lanes_merge(state, table, np.uint64(lane))
+            else:
                 word = busy.pop(lane)
                 assert lanes.lanes_get_word(state, np.uint64(lane)) == word
                 n_tokens = lanes.lanes_unload(state, np.uint64(lane), tokens)
