@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe_kernels._jit import njit
+from numbpe_kernels._jit import njit_inline
 from numbpe_kernels.masks import NO_FOLD, ONE, TWO, ZERO, mask_below, mask_complete, mask_trim
 from numbpe_kernels.memory import (
     clear_lowest_one,
@@ -122,7 +122,7 @@ class BlockMasks(NamedTuple):
     control: np.uint64
 
 
-@njit
+@njit_inline
 def class_find_flags(table: ClassTable, text: NDArray[np.uint8], position: np.uint64) -> np.uint8:
     """Return the flags of the character at ``position``, whose first byte is >= 0xC0.
 
@@ -144,7 +144,7 @@ def class_find_flags(table: ClassTable, text: NDArray[np.uint8], position: np.ui
     return table.rows[offset + np.uint64(text[position + _THREE])]
 
 
-@njit
+@njit_inline
 def class_end_block(
     n_bytes: int, leads: np.uint64, three: np.uint64, four: np.uint64, continuation: np.uint64
 ) -> int:
@@ -168,7 +168,7 @@ def class_end_block(
     return n_bytes if expected == continuation & inside else 0
 
 
-@njit
+@njit_inline
 def class_mask_block(
     table: ClassTable, text: NDArray[np.uint8], block: int, n_bytes: int, high: np.uint64
 ) -> ClassMasks:
@@ -219,7 +219,7 @@ def class_mask_block(
     )
 
 
-@njit
+@njit_inline
 def class_mask_text(
     table: ClassTable, text: NDArray[np.uint8], block: int, n_bytes: int
 ) -> BlockMasks:

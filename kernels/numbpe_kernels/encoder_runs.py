@@ -19,10 +19,20 @@ from numbpe_kernels.encoder_views import (
     encoder_view_state,
 )
 from numbpe_kernels.encoding import encode_words
-from numbpe_kernels.junctions import N_TAKEN, N_WORDS, junctions_refine
+from numbpe_kernels.junctions import (
+    FIRST_MASKED,
+    N_TAKEN,
+    N_WORDS,
+    NONE_WHOLE,
+    junctions_refine,
+)
+from numbpe_kernels.junctions import PART as REFINED_PART
+from numbpe_kernels.junctions import POSITION as REFINED_POSITION
 from numbpe_kernels.scanning import (
+    HAS_UNCUT,
     N_ENDS,
     PART,
+    POSITION,
     scan_at_junctions,
     scan_by_automaton,
     scan_cl100k,
@@ -38,16 +48,22 @@ thousand words, which take some milliseconds."""
 
 
 @njit
-def encoder_must_scan(state: EncoderState, is_refined: bool) -> bool:
+def encoder_must_scan(state: EncoderState, parts: NDArray[np.int64], is_refined: bool) -> bool:
     """Return whether all words that were scanned are done; if so, make ready for others.
 
-    is_refined : as in encoder_encode_scanned. Writes N_DONE, N_TAKEN and N_WORDS.
+    parts : (p, 3) int64; is_refined : as in encoder_run_gpt2. Writes progress and refine.
     """
-    progress, refine = state.progress, state.refine
-    n_cut = refine[N_WORDS] if is_refined else state.scan[N_ENDS]
-    if progress[N_DONE] < n_cut or (is_refined and refine[N_TAKEN] < state.scan[N_ENDS]):
+    progress, refine, scan = state.progress, state.refine, state.scan
+    is_refined = is_refined and scan[HAS_UNCUT] != 0
+    n_cut = refine[N_WORDS] if is_refined else scan[N_ENDS]
+    if progress[N_DONE] < n_cut or (is_refined and refine[N_TAKEN] < scan[N_ENDS]):
         return False
     progress[N_DONE] = refine[N_TAKEN] = refine[N_WORDS] = 0
+    # Where the words begin that are scanned next.
+    refine[REFINED_PART], refine[REFINED_POSITION] = scan[PART], scan[POSITION]
+    if scan[POSITION] >= 0 and scan[POSITION] == parts[scan[PART], 1]:
+        refine[REFINED_PART] += 1
+        refine[REFINED_POSITION] = -1
     return True
 
 
@@ -58,20 +74,25 @@ def encoder_encode_scanned(
     call: EncoderCall,
     junctions: NDArray[np.int64],
     is_refined: bool,
+    first_whole: int,
 ) -> int:
     """Write the ids of the words that were scanned; return a status, see encoding.encode_words.
 
-    descriptor, junctions : as in encoder_run_gpt2; is_refined : whether long words are cut at junctions
+    descriptor, junctions, is_refined : as in encoder_run_gpt2
+    first_whole : int64, see junctions.junctions_refine
     Writes the state, and ids and offsets of the call.
     """
     model, progress, refine = encoder_view_model(descriptor), state.progress, state.refine
     text, parts, n_ends = call.text, call.parts, state.scan[N_ENDS]
+    is_refined = is_refined and state.scan[HAS_UNCUT] != 0
     ends, n_cut = state.ends, n_ends
     while True:
         if is_refined:
             if progress[N_DONE] == refine[N_WORDS]:
                 table = encoder_view_junctions(junctions)
-                junctions_refine(table, text, parts, state.ends, n_ends, refine, state.words)
+                junctions_refine(
+                    table, text, parts, state.ends, n_ends, first_whole, refine, state.words
+                )
                 progress[N_DONE] = 0
             ends, n_cut = state.words, refine[N_WORDS]
         status = encode_words(
@@ -89,15 +110,17 @@ def encoder_run_gpt2(
 
     descriptor : (DESCRIPTOR_SIZE,) int64; junctions : (JUNCTIONS_SIZE,) int64, the descriptor of a
         JunctionTable, of any content where words are not refined; both of arrays that are alive
-    is_refined : whether long words are cut at junctions
+    is_refined : whether words are cut at junctions
     Writes the state, and ids and offsets of the call.
     """
     state, call = encoder_view_state(descriptor), encoder_view_call(descriptor)
     for _ in range(MOST_SCANS):
-        if encoder_must_scan(state, is_refined):
-            scanner = encoder_view_scanner(descriptor)
+        if encoder_must_scan(state, call.parts, is_refined):
+            scanner = encoder_view_scanner(descriptor, junctions, is_refined)
             scan_gpt2(scanner, state.level_stops, call.text, call.parts, state.scan, state.ends)
-        status = encoder_encode_scanned(descriptor, state, call, junctions, is_refined)
+        status = encoder_encode_scanned(
+            descriptor, state, call, junctions, is_refined, np.int64(FIRST_MASKED)
+        )
         if status != DONE or state.scan[PART] == call.parts.shape[0]:
             return status
     return PAUSED
@@ -114,12 +137,14 @@ def encoder_run_by_automaton(
     """
     state, call = encoder_view_state(descriptor), encoder_view_call(descriptor)
     for _ in range(MOST_SCANS):
-        if encoder_must_scan(state, is_refined):
-            scanner = encoder_view_scanner(descriptor)
+        if encoder_must_scan(state, call.parts, is_refined):
+            scanner = encoder_view_scanner(descriptor, junctions, is_refined)
             scan_by_automaton(
                 scanner, state.level_stops, call.text, call.parts, state.scan, state.ends
             )
-        status = encoder_encode_scanned(descriptor, state, call, junctions, is_refined)
+        status = encoder_encode_scanned(
+            descriptor, state, call, junctions, is_refined, np.int64(NONE_WHOLE)
+        )
         if status != DONE or state.scan[PART] == call.parts.shape[0]:
             return status
     return PAUSED
@@ -136,10 +161,12 @@ def encoder_run_cl100k(
     """
     state, call = encoder_view_state(descriptor), encoder_view_call(descriptor)
     for _ in range(MOST_SCANS):
-        if encoder_must_scan(state, is_refined):
-            scanner = encoder_view_scanner(descriptor)
+        if encoder_must_scan(state, call.parts, is_refined):
+            scanner = encoder_view_scanner(descriptor, junctions, is_refined)
             scan_cl100k(scanner, state.level_stops, call.text, call.parts, state.scan, state.ends)
-        status = encoder_encode_scanned(descriptor, state, call, junctions, is_refined)
+        status = encoder_encode_scanned(
+            descriptor, state, call, junctions, is_refined, np.int64(FIRST_MASKED)
+        )
         if status != DONE or state.scan[PART] == call.parts.shape[0]:
             return status
     return PAUSED
@@ -156,10 +183,12 @@ def encoder_run_deepseek(
     """
     state, call = encoder_view_state(descriptor), encoder_view_call(descriptor)
     for _ in range(MOST_SCANS):
-        if encoder_must_scan(state, is_refined):
-            scanner = encoder_view_scanner(descriptor)
+        if encoder_must_scan(state, call.parts, is_refined):
+            scanner = encoder_view_scanner(descriptor, junctions, is_refined)
             scan_deepseek(scanner, state.level_stops, call.text, call.parts, state.scan, state.ends)
-        status = encoder_encode_scanned(descriptor, state, call, junctions, is_refined)
+        status = encoder_encode_scanned(
+            descriptor, state, call, junctions, is_refined, np.int64(FIRST_MASKED)
+        )
         if status != DONE or state.scan[PART] == call.parts.shape[0]:
             return status
     return PAUSED
@@ -176,10 +205,12 @@ def encoder_run_o200k(
     """
     state, call = encoder_view_state(descriptor), encoder_view_call(descriptor)
     for _ in range(MOST_SCANS):
-        if encoder_must_scan(state, is_refined):
-            scanner = encoder_view_scanner(descriptor)
+        if encoder_must_scan(state, call.parts, is_refined):
+            scanner = encoder_view_scanner(descriptor, junctions, is_refined)
             scan_o200k(scanner, state.level_stops, call.text, call.parts, state.scan, state.ends)
-        status = encoder_encode_scanned(descriptor, state, call, junctions, is_refined)
+        status = encoder_encode_scanned(
+            descriptor, state, call, junctions, is_refined, np.int64(FIRST_MASKED)
+        )
         if status != DONE or state.scan[PART] == call.parts.shape[0]:
             return status
     return PAUSED
@@ -196,10 +227,12 @@ def encoder_run_at_junctions(
     """
     state, call = encoder_view_state(descriptor), encoder_view_call(descriptor)
     for _ in range(MOST_SCANS):
-        if encoder_must_scan(state, is_refined):
+        if encoder_must_scan(state, call.parts, is_refined):
             characters = encoder_view_model(descriptor).characters
             scan_at_junctions(characters, call.text, call.parts, state.scan, state.ends)
-        status = encoder_encode_scanned(descriptor, state, call, junctions, is_refined)
+        status = encoder_encode_scanned(
+            descriptor, state, call, junctions, is_refined, np.int64(NONE_WHOLE)
+        )
         if status != DONE or state.scan[PART] == call.parts.shape[0]:
             return status
     return PAUSED
@@ -216,9 +249,11 @@ def encoder_run_whole_parts(
     """
     state, call = encoder_view_state(descriptor), encoder_view_call(descriptor)
     for _ in range(MOST_SCANS):
-        if encoder_must_scan(state, is_refined):
+        if encoder_must_scan(state, call.parts, is_refined):
             scan_whole_parts(call.parts, state.scan, state.ends)
-        status = encoder_encode_scanned(descriptor, state, call, junctions, is_refined)
+        status = encoder_encode_scanned(
+            descriptor, state, call, junctions, is_refined, np.int64(NONE_WHOLE)
+        )
         if status != DONE or state.scan[PART] == call.parts.shape[0]:
             return status
     return PAUSED

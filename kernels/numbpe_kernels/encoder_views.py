@@ -41,7 +41,7 @@ from numbpe_kernels.views import (
 )
 from numbpe_kernels.word_cache import WordCache
 
-SCANNER_SIZE = 20
+SCANNER_SIZE = 29
 MODEL_SIZE = 34
 STATE_SIZE = 54
 CALL_SIZE = 9
@@ -52,7 +52,7 @@ CALL_N_PARTS = 3
 CALL_N_OFFSETS = 8
 """Places in the description of a call: how many parts it has, and how many offsets."""
 
-JUNCTIONS_SIZE = 8
+JUNCTIONS_SIZE = 9
 """Numbers of a table of junctions, which has a descriptor of its own."""
 
 _MODEL = SCANNER_SIZE
@@ -75,8 +75,25 @@ class EncoderCall(NamedTuple):
 
 
 @njit
-def encoder_view_scanner(d: NDArray[np.int64]) -> Scanner:
-    """Return the scanner of a descriptor. d : (DESCRIPTOR_SIZE,) int64. Reads only."""
+def encoder_view_junctions(d: NDArray[np.int64]) -> JunctionTable:
+    """Return a table of junctions from its own descriptor. d : (JUNCTIONS_SIZE,) int64. Reads only."""
+    return JunctionTable(
+        view_u8(d[0], d[1]),
+        np.uint64(d[2]),
+        view_u8(d[3], d[4]),
+        view_u8(d[5], d[6]),
+        view_u8(d[7], d[8]),
+    )
+
+
+@njit
+def encoder_view_scanner(
+    d: NDArray[np.int64], junctions: NDArray[np.int64], is_refined: bool
+) -> Scanner:
+    """Return the scanner of a descriptor, with junctions if words are cut there.
+
+    d : (DESCRIPTOR_SIZE,) int64; junctions : (JUNCTIONS_SIZE,) int64. Reads only.
+    """
     automaton = Automaton(
         view_u8(d[1], d[2]),
         view_u16(d[3], d[4]),
@@ -86,7 +103,10 @@ def encoder_view_scanner(d: NDArray[np.int64]) -> Scanner:
         view_i64(d[11], d[12]),
         view_u8_matrix(d[13], d[14], d[15]),
     )
-    return Scanner(d[0], automaton, view_class_table(d, np.int64(16)))
+    # Those of the descriptor's own scanner are empty.
+    numbers = junctions if is_refined else d[SCANNER_SIZE - JUNCTIONS_SIZE : SCANNER_SIZE]
+    classes = view_class_table(d, np.int64(16))
+    return Scanner(d[0], automaton, classes, encoder_view_junctions(numbers))
 
 
 @njit
@@ -153,12 +173,4 @@ def encoder_view_call(d: NDArray[np.int64]) -> EncoderCall:
         view_i64_matrix(d[i + 2], d[i + 3], d[i + 4]),
         view_u32(d[i + 5], d[i + 6]),
         view_i64(d[i + 7], d[i + 8]),
-    )
-
-
-@njit
-def encoder_view_junctions(d: NDArray[np.int64]) -> JunctionTable:
-    """Return a table of junctions from its own descriptor. d : (JUNCTIONS_SIZE,) int64. Reads only."""
-    return JunctionTable(
-        view_u8(d[0], d[1]), view_u8(d[2], d[3]), view_u8(d[4], d[5]), view_u8(d[6], d[7])
     )

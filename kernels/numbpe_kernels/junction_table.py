@@ -12,7 +12,7 @@ from numbpe_kernels._jit import njit, njit_inline
 from numbpe_kernels.memory import load_u64
 
 LOG2_BITS = 20
-"""Size of the bitmap of pairs: half a million bits stay in a core's own cache."""
+"""Size of the bitmap of pairs while they are learned."""
 
 LEFT_AND_LEAD = 1
 LEFT_ALONE = 2
@@ -24,16 +24,19 @@ byte of a left character before a right one; anything before a right character."
 LOG2_SPECIAL_BITS = 18
 """Size of the bitmap of those entries, which are some thousands."""
 
-SPECIAL_LEFT = 1
-SPECIAL_RIGHT = 2
-FILTER_SIZE = 4096
+SPECIAL_LEFT = 2
+SPECIAL_RIGHT = 4
+JOINED_LEFT = 8
+JOINED_RIGHT = 16
+LOG2_FILTER_SIZE = 14
+FILTER_SIZE = 1 << LOG2_FILTER_SIZE
 EMPTY = np.uint64(0)
 LOW_TWO = np.uint64(0xFFFF)
 LOW_THREE = np.uint64(0xFFFFFF)
 """The greatest characters of two and of three bytes."""
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
-_PAIR_SHIFT = np.uint64(64 - LOG2_BITS)
+_FILTER_SHIFT = np.uint64(64 - LOG2_FILTER_SIZE)
 _BIT_MASK = np.uint64(7)
 _BYTE_SHIFT = np.uint64(3)
 _KIND_SHIFT = np.uint64(56)
@@ -51,15 +54,18 @@ _LEADS_FOUR, _IS_FOUR = np.uint64(0xC0C0C0F8), np.uint64(0x808080F0)
 class JunctionTable(NamedTuple):
     """Which junctions a token may span. A character is its two to four bytes as a uint64.
 
-    joined : (2**LOG2_BITS / 8,) uint8, a bit for the hash of each pair of whole characters
+    joined : (k / 8,) uint8, a bit for the hash of each pair of whole characters, k a power of two
+    shift : uint64, 64 - log2(k)
     ends_and_leads : (65536,) uint8, 1 at ``lead byte << 8 | last byte``, as the two stand in the text, if a
         token holds parts of characters on both sides
-    filter : (FILTER_SIZE,) uint8, SPECIAL_* by the hash of a character that is in ``special``
+    filter : (FILTER_SIZE,) uint8, by the hash of a character, SPECIAL_* if it is in ``special``, JOINED_* if
+        it is on that side of a pair in ``joined``
     special : (2**LOG2_SPECIAL_BITS / 8,) uint8, a bit for the hash of each kind, character and byte of what
         holds a part of a character on one side
     """
 
     joined: NDArray[np.uint8]
+    shift: np.uint64
     ends_and_leads: NDArray[np.uint8]
     filter: NDArray[np.uint8]
     special: NDArray[np.uint8]
@@ -86,9 +92,9 @@ def junction_measure(character: np.uint64) -> int:
 
 
 @njit_inline
-def junction_hash_pair(pair: np.uint64) -> np.uint64:
+def junction_hash_pair(table: JunctionTable, pair: np.uint64) -> np.uint64:
     """Return the bit of a pair of characters, uint64. pair : uint64, their bytes as they stand in the text."""
-    return (pair * _FACTOR) >> _PAIR_SHIFT
+    return (pair * _FACTOR) >> table.shift
 
 
 @njit_inline
@@ -100,7 +106,7 @@ def junction_pair(left: np.uint64, right: np.uint64) -> np.uint64:
 @njit_inline
 def junction_hash(character: np.uint64) -> np.uint64:
     """Return the place of a character in ``filter``, uint64. character : uint64."""
-    return (character * _FACTOR) >> np.uint64(52)
+    return (character * _FACTOR) >> _FILTER_SHIFT
 
 
 @njit_inline
@@ -172,7 +178,9 @@ def junction_learn_token(
         if not has_left and first > start:
             continue
         if has_left and right != EMPTY:
-            junction_set_bit(table.joined, junction_hash_pair(junction_pair(left, right)))
+            junction_set_bit(table.joined, junction_hash_pair(table, junction_pair(left, right)))
+            table.filter[junction_hash(left)] |= np.uint8(JOINED_LEFT)
+            table.filter[junction_hash(right)] |= np.uint8(JOINED_RIGHT)
         elif has_left:
             junction_add_special(table, np.int64(LEFT_AND_LEAD), left, lead)
         elif right != EMPTY:

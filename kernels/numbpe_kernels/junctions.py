@@ -37,6 +37,11 @@ REFINE_SIZE = 4
 """Places in ``refine``: the part at hand; where its next word begins, -1 before the part is begun; how
 many ends of words are taken; how many ends the last call wrote."""
 
+FIRST_MASKED = 0xE100
+NONE_WHOLE = 0x10000
+"""For ``first_whole`` of junctions_refine: scanners by masks have cut words that begin with such bytes, see
+``junction_masks``; others have cut none."""
+
 LEAST_NBYTES = 16
 LEAST_NBYTES_OF_THREE = 5
 """Words of fewer bytes stay whole. The second number is for words that begin with a character of
@@ -49,6 +54,7 @@ _BYTE = np.uint64(0xFF)
 _NOT_ASCII = np.uint8(0x80)
 _FIRST_THAI = np.uint64(0xE0B8)
 _LEAST = np.uint64(LEAST_NBYTES)
+_LEAST_OF_THREE = np.uint64(LEAST_NBYTES_OF_THREE)
 _LESS = np.uint64((LEAST_NBYTES_OF_THREE - LEAST_NBYTES) % (1 << 64))
 _THREE = np.uint64(3)
 _TWO_BYTES = np.uint64(0xFFFF)
@@ -68,7 +74,7 @@ def junction_is_joined(table: JunctionTable, pair: np.uint64, ends: np.uint64) -
     ends : uint64, the last byte of the first one and, above it, the first byte of the second
     Reads only; uint64. What tokens say of a character and a part of one, ``special``, is not looked at.
     """
-    bit = junction_hash_pair(pair)
+    bit = junction_hash_pair(table, pair)
     return junction_get_bit(table.joined, bit) | np.uint64(table.ends_and_leads[ends & _TWO_BYTES])
 
 
@@ -158,6 +164,17 @@ def junctions_cut_word(
 
 
 @njit_inline
+def junctions_are_worth_cutting(text: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> bool:
+    """Return whether a word may be worth cutting, see LEAST_NBYTES.
+
+    text : (>= stop + 1,) uint8; start < stop, uint64. Reads only.
+    """
+    two = np.uint64(text[start]) << _BYTE_BITS | np.uint64(text[start + _ONE])
+    least = _LEAST_OF_THREE if two >= _FIRST_THAI else _LEAST
+    return text[stop - _ONE] >= _NOT_ASCII and stop - start >= least
+
+
+@njit_inline
 def junctions_copy_words(
     text: NDArray[np.uint8],
     ends: NDArray[np.int64],
@@ -165,6 +182,7 @@ def junctions_copy_words(
     n_ends: np.uint64,
     position: np.uint64,
     stop: np.uint64,
+    first_whole: np.uint64,
     words_out: NDArray[np.int64],
     n_words: np.uint64,
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
@@ -172,6 +190,7 @@ def junctions_copy_words(
 
     text : (n,) uint8 with padding; ends : (>= n_ends,) int64; words_out : (k,) int64
     n_taken, position, n_words : uint64, ends taken, where the next word begins, ends written
+    first_whole : uint64, see junctions_refine
     Returns those as they are then. Writes words_out.
     """
     size = np.uint64(words_out.shape[0])
@@ -180,7 +199,8 @@ def junctions_copy_words(
         # Asked first, since in most texts it is nearly always the same.
         if text[end - _ONE] >= _NOT_ASCII:
             two = np.uint64(text[position]) << _BYTE_BITS | np.uint64(text[position + _ONE])
-            least = np.uint64(two >= _FIRST_THAI) * _LESS + _LEAST
+            is_short = (two >= _FIRST_THAI) & (two < first_whole)
+            least = np.uint64(is_short) * _LESS + _LEAST
             if make_opaque(np.uint64(end - position >= least)) != EMPTY:
                 break
         words_out[n_words] = np.int64(end)
@@ -197,6 +217,7 @@ def junctions_refine(
     parts: NDArray[np.int64],
     ends: NDArray[np.int64],
     n_ends: int,
+    first_whole: int,
     refine: NDArray[np.int64],
     words_out: NDArray[np.int64],
 ) -> bool:
@@ -204,6 +225,8 @@ def junctions_refine(
 
     text : (n,) uint8 with padding; parts : (p, 3) int64, starts, stops and anything
     ends : (>= n_ends,) int64, ends of words that follow one another, part for part
+    first_whole : int64, the least two bytes, of which the first is the higher, with which a word begins that
+        was cut before where LEAST_NBYTES_OF_THREE would have it cut
     refine : (REFINE_SIZE,) int64, PART 0 and POSITION -1 before the first call, N_TAKEN 0 before each
         that has other ends
     words_out : (k,) int64
@@ -225,6 +248,7 @@ def junctions_refine(
             np.uint64(n_ends),
             np.uint64(position),
             np.uint64(stop),
+            np.uint64(first_whole),
             words_out,
             np.uint64(n_words),
         )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from numbpe_kernels.automaton import Automaton
 from numbpe_kernels.class_masks import ClassTable
+from numbpe_kernels.junction_table import JunctionTable
 
 RULE_LONG_NUMBERS = 1
 RULE_CONTRACTIONS = 2
@@ -27,8 +28,11 @@ class Scanner(NamedTuple):
     rules : int64, sum of RULE_*, for the masks of its family
     automaton : see automaton.Automaton; knows all cases
     classes : see class_masks.ClassTable; of any content where no masks are used
+    junctions : see junction_table.JunctionTable; where they are not empty, scanners by masks cut
+        pieces of Thai, Chinese, Japanese and Korean where no token can span, too
     """
 
     rules: int
     automaton: Automaton
     classes: ClassTable
+    junctions: JunctionTable

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from numbpe_kernels._jit import njit
 from numbpe_kernels.class_masks import class_mask_text
 from numbpe_kernels.contractions import contraction_cut_words
+from numbpe_kernels.junction_masks import Found, junction_write_ends
 from numbpe_kernels.masks import (
     ALL,
     BLOCK_NBYTES,
@@ -18,7 +19,6 @@ from numbpe_kernels.masks import (
     mask_extend,
     mask_start_numbers,
     mask_start_white,
-    mask_write_ends,
 )
 from numbpe_kernels.memory import mask_block
 from numbpe_kernels.scanner import (
@@ -37,7 +37,7 @@ def scanner_cut_cl100k(
     stop: int,
     ends_out: NDArray[np.int64],
     n_ends: int,
-) -> int:
+) -> tuple[int, bool]:
     """Do as scanner_gpt2.scanner_cut_gpt2, which see, with a pattern of this family.
 
     text : (>= stop + TEXT_PADDING,) uint8; ends_out is written
@@ -48,8 +48,8 @@ def scanner_cut_cl100k(
     are_long = scanner.rules & RULE_LONG_NUMBERS != 0
     letter_before = number_before = other_before = joiner_before = ZERO
     n_numbers = 0
-    reported = ONE
-    while block < stop and n_ends <= capacity:
+    found = Found(n_ends, n_ends, ZERO, ONE)
+    while block < stop and found.n_ends <= capacity:
         masks = class_mask_text(scanner.classes, text, block, min(BLOCK_NBYTES, stop - block))
         n_bytes = masks.n_bytes
         if n_bytes == 0:
@@ -75,13 +75,13 @@ def scanner_cut_cl100k(
         )
         if n_bytes == 0:
             break
-        starts &= mask_below(n_bytes) & ~reported
-        reported = ZERO
-        n_ends = mask_write_ends(starts, block, ends_out, n_ends)
+        found = junction_write_ends(
+            scanner.junctions, text, block, n_bytes, continuation, starts, ends_out, found
+        )
         last = np.uint64(n_bytes - 1)
         letter_before = (letter & goes_on) >> last & ONE
         number_before = (masks.number & goes_on) >> last & ONE
         other_before = (other & goes_on) >> last & ONE
         joiner_before = (joiner & goes_on) >> last & ONE
         block += n_bytes
-    return n_ends
+    return found.n_whole, found.uncut != ZERO

@@ -9,19 +9,18 @@ from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit
 from numbpe_kernels.class_masks import BlockMasks, class_mask_text
+from numbpe_kernels.junction_masks import Found, junction_write_ends
 from numbpe_kernels.masks import (
     BLOCK_NBYTES,
     CASE_FOLD,
     NO_FOLD,
     ONE,
     ZERO,
-    mask_below,
     mask_extend,
     mask_find_leads,
     mask_start_numbers,
     mask_start_white,
     mask_trim,
-    mask_write_ends,
 )
 from numbpe_kernels.memory import mask_block
 from numbpe_kernels.scanner import Scanner
@@ -46,7 +45,7 @@ def scanner_cut_deepseek(
     stop: int,
     ends_out: NDArray[np.int64],
     n_ends: int,
-) -> int:
+) -> tuple[int, bool]:
     """Do as scanner_gpt2.scanner_cut_gpt2, which see, with the pattern of DeepSeek-V3.
 
     text : (>= stop + TEXT_PADDING,) uint8; ends_out is written
@@ -54,13 +53,12 @@ def scanner_cut_deepseek(
     capacity = ends_out.shape[0] - BLOCK_NBYTES
     word_before = number_before = other_before = joiner_before = latin_before = apart_before = ZERO
     n_numbers = 0
-    reported = ONE
-    while block < stop and n_ends <= capacity:
+    found = Found(n_ends, n_ends, ZERO, ONE)
+    while block < stop and found.n_ends <= capacity:
         masks = class_mask_text(scanner.classes, text, block, min(BLOCK_NBYTES, stop - block))
         if masks.n_bytes == 0:
             break
-        continuation = masks.continuation
-        apart = masks.apart
+        continuation, apart = masks.continuation, masks.apart
         control = scanner_find_controls(text, block, masks)
         n_bytes = mask_trim(masks.white | control, masks.n_bytes)
         if n_bytes == 0:
@@ -91,9 +89,10 @@ def scanner_cut_deepseek(
         tail = mask_extend(tail, masks.newline)
         parted = masks.number | apart
         starts |= mask_start_white(masks.white, masks.newline, tail, parted, continuation)
-        starts = (starts | numbers) & mask_below(n_bytes) & ~reported
-        reported = ZERO
-        n_ends = mask_write_ends(starts, block, ends_out, n_ends)
+        starts |= numbers
+        found = junction_write_ends(
+            scanner.junctions, text, block, n_bytes, continuation, starts, ends_out, found
+        )
         last = np.uint64(n_bytes - 1)
         word_before = word >> last & ONE
         number_before = masks.number >> last & ONE
@@ -102,4 +101,4 @@ def scanner_cut_deepseek(
         latin_before = taken >> last & ONE
         apart_before = apart >> last & ONE
         block += n_bytes
-    return n_ends
+    return found.n_whole, found.uncut != ZERO

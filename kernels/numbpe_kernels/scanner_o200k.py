@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from numbpe_kernels._jit import njit
 from numbpe_kernels.class_masks import class_mask_text
 from numbpe_kernels.contractions import contraction_join_words
+from numbpe_kernels.junction_masks import Found, junction_write_ends
 from numbpe_kernels.masks import (
     ALL,
     BLOCK_NBYTES,
@@ -19,7 +20,6 @@ from numbpe_kernels.masks import (
     mask_extend,
     mask_start_numbers,
     mask_start_white,
-    mask_write_ends,
 )
 from numbpe_kernels.memory import clear_lowest_one, count_trailing_zeros, mask_block
 from numbpe_kernels.scanner import (
@@ -123,7 +123,7 @@ def scanner_cut_o200k(
     stop: int,
     ends_out: NDArray[np.int64],
     n_ends: int,
-) -> int:
+) -> tuple[int, bool]:
     """Do as scanner_gpt2.scanner_cut_gpt2, which see, with a pattern of this family.
 
     text : (>= stop + TEXT_PADDING,) uint8; ends_out is written
@@ -135,8 +135,8 @@ def scanner_cut_o200k(
     are_long = scanner.rules & RULE_LONG_NUMBERS != 0
     before = Before(ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO)
     n_numbers = 0
-    reported = ONE
-    while block < stop and n_ends <= capacity:
+    found = Found(n_ends, n_ends, ZERO, ONE)
+    while block < stop and found.n_ends <= capacity:
         masks = class_mask_text(scanner.classes, text, block, min(BLOCK_NBYTES, stop - block))
         han = masks.han & han_apart
         both = (masks.both | masks.mark) & ~han
@@ -171,12 +171,12 @@ def scanner_cut_o200k(
         )
         if n_bytes == 0:
             break
-        starts &= mask_below(n_bytes) & ~reported
-        reported = ZERO
-        n_ends = mask_write_ends(starts, block, ends_out, n_ends)
+        found = junction_write_ends(
+            scanner.junctions, text, block, n_bytes, masks.continuation, starts, ends_out, found
+        )
         before = scanner_carry(
             ((ONE << np.uint64(n_bytes - 1)) & goes_on),
             Before(word, low, both & ~low, masks.number, other, joiner, tail, han),
         )
         block += n_bytes
-    return n_ends
+    return found.n_whole, found.uncut != ZERO

@@ -18,6 +18,11 @@ from numbpe_kernels.junction_table import (
 )
 from numbpe_kernels.model import EncoderModel
 
+_BITS_A_PAIR = 32
+_LEAST_BITS = 1 << 10
+"""Size of the bitmap of pairs: of others, one in 16 to 32 is taken for one of them, and the bitmap
+stays in a near cache."""
+
 
 class Junctions:
     """A table of junctions, and its descriptor for kernels."""
@@ -49,15 +54,29 @@ def build_junction_table(
     junction_learn_tokens(table, contents, offsets, ids)
     for token_id in unmade.tolist():
         junction_forbid_cuts(table, contents, int(offsets[token_id]), int(offsets[token_id + 1]))
-    return table
+    return _shrink_table(table)
 
 
 def _make_table() -> JunctionTable:
     return JunctionTable(
         joined=np.zeros(1 << (LOG2_BITS - 3), dtype=np.uint8),
+        shift=np.uint64(64 - LOG2_BITS),
         ends_and_leads=np.zeros(1 << 16, dtype=np.uint8),
         filter=np.zeros(FILTER_SIZE, dtype=np.uint8),
         special=np.zeros(1 << (LOG2_SPECIAL_BITS - 3), dtype=np.uint8),
+    )
+
+
+def _shrink_table(table: JunctionTable) -> JunctionTable:
+    """Return the table with a bitmap of pairs that is as small as it may be."""
+    bits = np.unpackbits(table.joined, bitorder="little")
+    n_bits = max(_LEAST_BITS, 1 << (_BITS_A_PAIR * int(bits.sum())).bit_length())
+    if n_bits >= len(bits):
+        return table
+    # The hash of fewer bits begins with the same ones.
+    fewer = bits.reshape(n_bits, -1).any(axis=1)
+    return table._replace(
+        joined=np.packbits(fewer, bitorder="little"), shift=np.uint64(65 - n_bits.bit_length())
     )
 
 

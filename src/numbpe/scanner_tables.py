@@ -24,6 +24,7 @@ from numbpe_kernels.class_masks import (
     TWO_BYTES,
     ClassTable,
 )
+from numbpe_kernels.junction_table import JunctionTable
 from numbpe_kernels.scanner import (
     RULE_CONTRACTIONS,
     RULE_HAN_APART,
@@ -69,11 +70,12 @@ def find_family(pattern: Pattern | None) -> str:
 def make_scanner(pattern: Pattern | None) -> Scanner:
     """Return what the kernel of a family needs; something that is never run without an automaton."""
     if pattern is None or pattern.automaton is None:
-        return Scanner(0, _EMPTY_AUTOMATON, _EMPTY_CLASSES)
+        return Scanner(0, _EMPTY_AUTOMATON, _EMPTY_CLASSES, _NO_JUNCTIONS)
     if pattern.sources not in _FAMILY_OF_SOURCES:
-        return Scanner(0, pattern.automaton, _EMPTY_CLASSES)
+        return Scanner(0, pattern.automaton, _EMPTY_CLASSES, _NO_JUNCTIONS)
     rules = _FAMILY_OF_SOURCES[pattern.sources][1]
-    return Scanner(rules, pattern.automaton, load_class_table(pattern.unicode_version))
+    classes = load_class_table(pattern.unicode_version)
+    return Scanner(rules, pattern.automaton, classes, _NO_JUNCTIONS)
 
 
 @functools.cache
@@ -140,6 +142,8 @@ def _flag_code_points(tables: UnicodeTables) -> NDArray[np.uint8]:
 
 
 _EMPTY_CLASSES: Final = ClassTable(np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.uint8))
+_NO_BYTES: Final = np.empty(0, dtype=np.uint8)
+_NO_JUNCTIONS: Final = JunctionTable(_NO_BYTES, np.uint64(63), _NO_BYTES, _NO_BYTES, _NO_BYTES)
 _EMPTY_AUTOMATON: Final = Automaton(
     ascii_classes=np.zeros(128, dtype=np.uint8),
     page_numbers=np.zeros(END_OF_CODE_POINTS // PAGE_SIZE, dtype=np.uint16),

@@ -59,7 +59,7 @@ SCANS = {
     GPT2: scan_gpt2,
     O200K: scan_o200k,
 }
-_BEGINNING = np.array([0, -1, 0], dtype=np.int64)
+_BEGINNING = np.array([0, -1, 0, 0], dtype=np.int64)
 """``scan``, and the first of ``progress``, before a chunk is begun: all zeros but for POSITION."""
 
 

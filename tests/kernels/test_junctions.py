@@ -54,7 +54,8 @@ def count_words(encoder: Encoder, word: bytes) -> int:
     parts = np.array([[0, len(word), -1]], dtype=np.int64)
     ends = np.array([len(word)], dtype=np.int64)
     text = copy_text(word)
-    assert junctions.junctions_refine(table.table, text, parts, ends, 1, refine, words)
+    none = junctions.NONE_WHOLE
+    assert junctions.junctions_refine(table.table, text, parts, ends, 1, none, refine, words)
     return int(refine[junctions.N_WORDS])
 
 
@@ -113,7 +114,7 @@ def test_junctions_refine__goes_on_where_it_was_full(rng: np.random.Generator) -
         is_done = False
         while not is_done:
             is_done = junctions.junctions_refine(
-                table.table, text, parts, ends, len(ends), refine, words_out
+                table.table, text, parts, ends, len(ends), junctions.NONE_WHOLE, refine, words_out
             )
             found[room] += words_out[: refine[junctions.N_WORDS]].tolist()
     assert found[1] == found[2] == found[3] == found[50]

@@ -40,7 +40,7 @@ def cut(scan, pattern, text, parts, n_ends=512):
     """All ends that a kernel finds in parts of text."""
     scanner = make_scanner(pattern)
     level_stops = pattern.new_level_stops()
-    state = np.array([0, -1, 0], dtype=np.int64)
+    state = np.array([0, -1, 0, 0], dtype=np.int64)
     ends = np.full(n_ends, -1, dtype=np.int64)
     found = []
     is_done = False

@@ -143,7 +143,7 @@ class UnitCounter:
         is_late = base < self._latest
         self._latest = max(base, self._latest)
         scan, progress = self._scan_state, self._progress
-        scan[:] = _BEGINNING
+        scan[:] = (*_BEGINNING, 0)
         progress[:] = _BEGINNING
         is_scanned = False
         while not is_scanned:
