@@ -4,6 +4,9 @@ A *junction* is the place between two characters outside ASCII. Merges stay on o
 some token holds bytes of the end of the first character directly before bytes of the beginning of
 the second. Where none does, the word may be cut, and each side merged by itself: in Chinese most
 junctions are such, and the parts recur where the whole words never do.
+
+Scanners by masks cut Chinese, Japanese and Korean there while they cut text into words, see
+``junction_masks``. Here words are cut one by one: what masks leave, and all words of other patterns.
 """
 
 import numpy as np

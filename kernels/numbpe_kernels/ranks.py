@@ -67,8 +67,8 @@ class MergeTable(NamedTuple):
 
 def make_merge_slots(n_merges: int) -> tuple[NDArray[np.uint64], np.uint64]:
     """Return free slots for ``n_merges`` merges, and the shift of a MergeTable with them."""
-    # Three slots a merge or more: most look-ups are for pairs that no merge joins.
-    n_slots = 1 << max(4, (3 * n_merges - 1).bit_length())
+    # Nine slots for four merges or more: few buckets are full, and a larger table is farther away.
+    n_slots = 1 << max(4, (9 * n_merges // 4).bit_length())
     shift = np.uint64(65 - (n_slots.bit_length() - 1))
     return np.full(n_slots, EMPTY_SLOT, dtype=np.uint64), shift
 
