@@ -112,7 +112,8 @@ def junction_mask_threes(
     """
     left = junction_find_left(text, block)
     before = ONE if left != ZERO else ZERO
-    # The flags of each character go where it begins, and are gathered into masks.
+    # The flags of each character go where it begins, and are gathered into masks: bit 0 says that a part of
+    # it and one of the next are in a token, bits 1 to 4 are SPECIAL_LEFT to JOINED_RIGHT.
     flags = make_block()
     rest = three
     while rest != ZERO:

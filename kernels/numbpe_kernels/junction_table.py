@@ -30,6 +30,9 @@ JOINED_LEFT = 8
 JOINED_RIGHT = 16
 LOG2_FILTER_SIZE = 14
 FILTER_SIZE = 1 << LOG2_FILTER_SIZE
+"""Flags of a character in ``filter``, and how many characters it tells apart. The lowest bit is left to
+``ends_and_leads``, which junction_masks reads together with them."""
+
 EMPTY = np.uint64(0)
 LOW_TWO = np.uint64(0xFFFF)
 LOW_THREE = np.uint64(0xFFFFFF)

@@ -57,7 +57,6 @@ _BYTE = np.uint64(0xFF)
 _NOT_ASCII = np.uint8(0x80)
 _FIRST_THAI = np.uint64(0xE0B8)
 _LEAST = np.uint64(LEAST_NBYTES)
-_LEAST_OF_THREE = np.uint64(LEAST_NBYTES_OF_THREE)
 _LESS = np.uint64((LEAST_NBYTES_OF_THREE - LEAST_NBYTES) % (1 << 64))
 _THREE = np.uint64(3)
 _TWO_BYTES = np.uint64(0xFFFF)
@@ -167,14 +166,16 @@ def junctions_cut_word(
 
 
 @njit_inline
-def junctions_are_worth_cutting(text: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> bool:
-    """Return whether a word may be worth cutting, see LEAST_NBYTES.
+def junctions_find_least(
+    text: NDArray[np.uint8], start: np.uint64, first_whole: np.uint64
+) -> np.uint64:
+    """Return how many bytes a word must have to be worth cutting, see LEAST_NBYTES; uint64.
 
-    text : (>= stop + 1,) uint8; start < stop, uint64. Reads only.
+    text : (>= start + 2,) uint8; start, first_whole : uint64, see junctions_refine. Reads only.
     """
     two = np.uint64(text[start]) << _BYTE_BITS | np.uint64(text[start + _ONE])
-    least = _LEAST_OF_THREE if two >= _FIRST_THAI else _LEAST
-    return text[stop - _ONE] >= _NOT_ASCII and stop - start >= least
+    is_short = (two >= _FIRST_THAI) & (two < first_whole)
+    return np.uint64(is_short) * _LESS + _LEAST
 
 
 @njit_inline
@@ -192,18 +193,16 @@ def junctions_copy_words(
     """Copy the ends of words up to the first that may be worth cutting, or to ``stop``, a part's end.
 
     text : (n,) uint8 with padding; ends : (>= n_ends,) int64; words_out : (k,) int64
-    n_taken, position, n_words : uint64, ends taken, where the next word begins, ends written
     first_whole : uint64, see junctions_refine
-    Returns those as they are then. Writes words_out.
+    n_taken, position, n_words : uint64, ends taken, where the next word begins, ends written
+    Returns those three as they are then. Writes words_out.
     """
     size = np.uint64(words_out.shape[0])
     while n_taken < n_ends and position != stop and n_words < size:
         end = np.uint64(ends[n_taken])
         # Asked first, since in most texts it is nearly always the same.
         if text[end - _ONE] >= _NOT_ASCII:
-            two = np.uint64(text[position]) << _BYTE_BITS | np.uint64(text[position + _ONE])
-            is_short = (two >= _FIRST_THAI) & (two < first_whole)
-            least = np.uint64(is_short) * _LESS + _LEAST
+            least = junctions_find_least(text, position, first_whole)
             if make_opaque(np.uint64(end - position >= least)) != EMPTY:
                 break
         words_out[n_words] = np.int64(end)

@@ -98,7 +98,7 @@ class MergeLanes(NamedTuple):
     entries : (N_LANES * LANE_STRIDE,) int32, at the place of a token ``rank << 6 | place`` of its
         pair with the next one
     numbers : (N_LANES * NUMBERS_STRIDE,) uint64, what else is known of a lane
-    active, free : (N_LANES,) and (N_LANES + 1,) uint64, the lanes with a word and those without
+    active, free : (N_LANES,) uint64, the lanes with a word and those without
     """
 
     tokens: NDArray[np.int32]
@@ -115,7 +115,7 @@ def make_lanes() -> MergeLanes:
         entries=np.full(N_LANES * LANE_STRIDE, _NO_ENTRY, dtype=np.int32),
         numbers=np.zeros(N_LANES * NUMBERS_STRIDE, dtype=np.uint64),
         active=np.zeros(N_LANES, dtype=np.uint64),
-        free=np.arange(N_LANES + 1, dtype=np.uint64),
+        free=np.arange(N_LANES, dtype=np.uint64),
     )
 
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from numbpe_kernels._jit import njit
 from numbpe_kernels.automaton import automaton_run_level, automaton_split
 from numbpe_kernels.characters import CharacterTable, characters_cut
-from numbpe_kernels.junctions import junctions_are_worth_cutting, junctions_cut_word
+from numbpe_kernels.junctions import NONE_WHOLE, junctions_cut_word, junctions_find_least
 from numbpe_kernels.masks import BLOCK_NBYTES
 from numbpe_kernels.scanner import Scanner
 from numbpe_kernels.scanner_cl100k import scanner_cut_cl100k
@@ -30,6 +30,8 @@ MOST_PIECES = 128
 """Pieces that the automaton cuts before masks are tried again: the fewest after a trial that went
 well, twice as many after each that did not, so that text which masks cannot tell is not tried in
 vain."""
+
+_NOT_ASCII = np.uint8(0x80)
 
 
 @njit
@@ -120,12 +122,14 @@ def scan_cut_piece(
     """
     position, end = scan[POSITION], ends_out[n_ends]
     scan[POSITION] = end
-    if not junctions_are_worth_cutting(text, np.uint64(position), np.uint64(end)):
+    first, stop, place = np.uint64(position), np.uint64(end), np.uint64(n_ends)
+    least = junctions_find_least(text, first, np.uint64(NONE_WHOLE))
+    if text[end - 1] < _NOT_ASCII or stop - first < least:
         return n_ends + 1
     if ends_out.shape[0] - n_ends < end - position:
+        # There may be more junctions than room for them: the word is looked at once more.
         scan[HAS_UNCUT] = 1
         return n_ends + 1
-    first, stop, place = np.uint64(position), np.uint64(end), np.uint64(n_ends)
     return np.int64(junctions_cut_word(scanner.junctions, text, first, stop, ends_out, place))
 
 

@@ -20,7 +20,7 @@ from numbpe_kernels.model import EncoderModel
 
 _BITS_A_PAIR = 32
 _LEAST_BITS = 1 << 10
-"""Size of the bitmap of pairs: of others, one in 16 to 32 is taken for one of them, and the bitmap
+"""Least size of the bitmap of pairs: of others, one in 32 to 64 is taken for one of them, and the bitmap
 stays in a near cache."""
 
 
