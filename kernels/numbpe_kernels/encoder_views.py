@@ -39,10 +39,11 @@ from numbpe_kernels.views import (
     view_u32,
     view_u64,
 )
+from numbpe_kernels.whole_words import WholeWords
 from numbpe_kernels.word_cache import WordCache
 
 SCANNER_SIZE = 29
-MODEL_SIZE = 34
+MODEL_SIZE = 37
 STATE_SIZE = 54
 CALL_SIZE = 9
 DESCRIPTOR_SIZE = SCANNER_SIZE + MODEL_SIZE + STATE_SIZE + CALL_SIZE
@@ -129,7 +130,8 @@ def encoder_view_model(d: NDArray[np.int64]) -> EncoderModel:
         FoldTable(
             view_u32(d[j + 2], d[j + 3]), view_u32(d[j + 4], d[j + 5]), view_u64(d[j + 6], d[j + 7])
         ),
-        view_i64(d[j + 8], d[j + 9]),
+        WholeWords(view_u64(d[j + 8], d[j + 9]), np.uint64(d[j + 10])),
+        view_i64(d[j + 11], d[j + 12]),
     )
 
 

@@ -19,7 +19,8 @@ from numbpe_kernels.lanes import (
 )
 from numbpe_kernels.model import (
     CHARACTERS_USE_LANES,
-    LOOKS_UP_TOKENS,
+    NO_TOKENS,
+    SHORTEST_TOKEN,
     USES_LANES,
     EncoderModel,
     model_encode_word,
@@ -27,7 +28,14 @@ from numbpe_kernels.model import (
 )
 from numbpe_kernels.ranks import merge_rank_pairs, merge_tokens
 from numbpe_kernels.token_table import token_table_find
-from numbpe_kernels.word_cache import word_cache_remember
+from numbpe_kernels.whole_words import (
+    whole_words_ask,
+    whole_words_bucket,
+    whole_words_get_token,
+    whole_words_read,
+)
+from numbpe_kernels.word_cache import INLINE_COUNT, word_cache_remember
+from numbpe_kernels.word_table import COUNT, HIGH, LOW, PLACE
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
@@ -54,7 +62,7 @@ def encoder_load_word(
     """
     rules, length = model.rules, stop - start
     if rules[USES_LANES] == 1:
-        if rules[LOOKS_UP_TOKENS] == 1:
+        if np.int64(length) >= rules[SHORTEST_TOKEN]:
             token = token_table_find(model.tokens, text, np.int64(start), np.int64(length))
             if token >= 0:
                 state.scratch.tokens[0] = np.int32(token)
@@ -67,7 +75,7 @@ def encoder_load_word(
         if length <= _MAX_IN_LANE:
             lanes_load(state.lanes, model.merges, lane, row, text, start, length)
             return 0
-    elif rules[CHARACTERS_USE_LANES] == 1 and rules[LOOKS_UP_TOKENS] == 0:
+    elif rules[CHARACTERS_USE_LANES] == 1 and rules[SHORTEST_TOKEN] == NO_TOKENS:
         scratch = state.scratch
         n_tokens = model_list_characters(model, scratch, text, np.int64(start), np.int64(stop))
         if n_tokens < 2:
@@ -79,6 +87,30 @@ def encoder_load_word(
         merge_rank_pairs(model.merges, scratch, n_tokens)
         return merge_tokens(model.merges, scratch, n_tokens)
     return np.int64(model_encode_word(model, state.scratch, text, np.int64(start), np.int64(stop)))
+
+
+@njit_inline
+def encoder_learn_whole(model: EncoderModel, state: EncoderState, n_fresh: int) -> int:
+    """Write the ids of new words that are one token; return how many words are left, int64.
+
+    n_fresh : int64. Writes the rows of the cache, and fresh, in which the words that are left come first.
+    """
+    rows, specials, fresh, whole = state.cache.table.rows, state.specials, state.fresh, model.whole
+    for i in range(n_fresh):
+        row = specials[np.uint64(SPECIAL_WIDTH * fresh[np.uint64(i)] + 1)]
+        whole_words_ask(whole, rows[row + LOW], rows[row + HIGH])
+    n_left = _ZERO
+    for i in range(n_fresh):
+        special = fresh[np.uint64(i)]
+        row = specials[np.uint64(SPECIAL_WIDTH * special + 1)]
+        low, high = rows[row + LOW], rows[row + HIGH]
+        found = whole_words_read(whole, whole_words_bucket(whole, low, high), low, high)
+        is_left = np.uint64(found == _ZERO)
+        rows[row + COUNT] = whole_words_get_token(found)
+        rows[row + PLACE] |= (_ONE - is_left) << INLINE_COUNT
+        fresh[n_left] = special
+        n_left += is_left
+    return np.int64(n_left)
 
 
 @njit
@@ -97,6 +129,8 @@ def encoder_learn_words(
         free[np.uint64(i)] = np.uint64(i)
     n_active, n_waiting, n_free = _ZERO, _ZERO, _N_LANES
     n_done = 0
+    if model.whole.rows.shape[0] > 0:
+        n_fresh = encoder_learn_whole(model, state, n_fresh)
     while True:
         # Words into free lanes, where they wait for a round; those that need none at once.
         while n_free > _ZERO and n_done < n_fresh:

@@ -14,26 +14,32 @@ from numbpe_kernels.characters import (
 from numbpe_kernels.folding import FoldTable
 from numbpe_kernels.ranks import MergeScratch, MergeTable, merge_rank_pairs, merge_tokens
 from numbpe_kernels.token_table import TokenTable, token_table_find
+from numbpe_kernels.whole_words import WholeWords
 
 CHARACTERS = 0
-LOOKS_UP_TOKENS = 1
+SHORTEST_TOKEN = 1
 BYTE_FALLBACK = 2
 UNKNOWN_ID = 3
 FUSE_UNKNOWN = 4
 USES_LANES = 5
 CHARACTERS_USE_LANES = 6
 RULES_SIZE = 7
-"""Places in ``EncoderModel.rules``: 1 for a vocabulary over characters; 1 if a word that stands in
-``tokens`` becomes that token; rules of the definition, UNKNOWN_ID -1 for none;
+"""Places in ``EncoderModel.rules``: 1 for a vocabulary over characters; the length of the shortest token in
+``tokens``, NO_TOKENS if there is none; rules of the definition, UNKNOWN_ID -1 for none;
 1 if the bytes of words may be merged in lanes: each of them is a token; and 1 if the characters of
 words may be: no token has an id that merges do not know."""
+
+NO_TOKENS = 1 << 62
+"""A length that no word has."""
 
 
 class EncoderModel(NamedTuple):
     """What a vocabulary says about words; only read, and shared by all threads.
 
+    tokens : those that a word becomes that is spelled as they are, and need not be merged
     fallback_ids : (256,) int32, the token of each byte of a character without a token, -1 for none
     folds : characters that are laid into lanes as one token
+    whole : tokens that short words are looked up among before anything else is done
     rules : (RULES_SIZE,) int64
     """
 
@@ -42,6 +48,7 @@ class EncoderModel(NamedTuple):
     tokens: TokenTable
     fallback_ids: NDArray[np.int32]
     folds: FoldTable
+    whole: WholeWords
     rules: NDArray[np.int64]
 
 
@@ -143,7 +150,7 @@ def model_encode_word(
     Returns -1 - position of a byte or character without a token.
     """
     # A word that is a token, and is made by merging or need not be: most words that come up.
-    if model.rules[LOOKS_UP_TOKENS] == 1:
+    if stop - start >= model.rules[SHORTEST_TOKEN]:
         token = token_table_find(model.tokens, text, start, stop - start)
         if token >= 0:
             scratch.tokens[0] = np.int32(token)

@@ -65,10 +65,17 @@ class MergeTable(NamedTuple):
     byte_ranks: NDArray[np.int32]
 
 
+def count_merge_slots(n_merges: int) -> int:
+    """Return how many slots a table of ``n_merges`` merges has.
+
+    Two for a merge or more: few buckets are full then, and a larger table is farther away.
+    """
+    return 1 << max(4, (2 * n_merges).bit_length())
+
+
 def make_merge_slots(n_merges: int) -> tuple[NDArray[np.uint64], np.uint64]:
     """Return free slots for ``n_merges`` merges, and the shift of a MergeTable with them."""
-    # Nine slots for four merges or more: few buckets are full, and a larger table is farther away.
-    n_slots = 1 << max(4, (9 * n_merges // 4).bit_length())
+    n_slots = count_merge_slots(n_merges)
     shift = np.uint64(65 - (n_slots.bit_length() - 1))
     return np.full(n_slots, EMPTY_SLOT, dtype=np.uint64), shift
 

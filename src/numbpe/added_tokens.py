@@ -88,6 +88,10 @@ class AddedTokenMatcher:
         """Return False if it is quick to see that :meth:`find` finds nothing in a text."""
         return self._raw.may_find(data, 0, len(data), special)
 
+    def may_begin(self, data: bytes, special: SpecialPolicy) -> bool:
+        """Return False if no token begins in a text, as far as looking for one byte tells."""
+        return self._raw.may_begin(data, 0, len(data), special) >= 0
+
     def may_find_normalized(self, data: bytes, special: SpecialPolicy) -> bool:
         """Return False if it is quick to see that :meth:`find_normalized` finds nothing."""
         return self._normalized.may_find(data, 0, len(data), special)
@@ -187,13 +191,19 @@ class _Search:
         self._first_byte = _find_common_prefix(list(found))[:1]
         self._search_head = _compile_heads(list(found)).search
 
+    def may_begin(self, data: bytes, start: int, stop: int, special: str) -> int:
+        """Return where the first token in data[start:stop] may begin, -1 if there is none."""
+        if self._by_policy[special] is None:
+            return -1
+        # One byte is found many times faster than two, and is seldom there.
+        return data.find(self._first_byte, start, stop)
+
     def may_find(self, data: bytes | TextArray, start: int, stop: int, special: str) -> bool:
         """Return False if nothing is found in data[start:stop], as far as it is quick to see."""
         if self._by_policy[special] is None:
             return False
         if self._first_byte and type(data) is bytes:
-            # One byte is found many times faster than two, and is seldom there.
-            place = data.find(self._first_byte, start, stop)
+            place = self.may_begin(data, start, stop, special)
             return place >= 0 and self._search_head(data, place, stop) is not None
         if stop - start <= _MAX_SCANNED:
             # The re module takes whatever holds bytes.

@@ -28,6 +28,7 @@ from numbpe_kernels.ranks import (
 )
 from numbpe_kernels.token_table import TokenTable, token_table_fill
 from numbpe_kernels.unmade import model_find_unmade
+from numbpe_kernels.whole_words import make_no_whole_words
 
 _PAGE_SIZE = 1 << CHARACTER_PAGE_BITS
 _NO_IDS = np.empty(0, dtype=np.int64)
@@ -42,7 +43,6 @@ def build_encoder_model(definition: TokenizerDefinition) -> kernel.EncoderModel:
         fallback_ids[:] = _find_ids(vocabulary, [b"<0x%02X>" % byte for byte in range(N_BYTES)])
     numbers = np.zeros(kernel.RULES_SIZE, dtype=np.int64)
     numbers[kernel.CHARACTERS] = over_characters
-    numbers[kernel.LOOKS_UP_TOKENS] = rules.ignore_merges
     numbers[kernel.BYTE_FALLBACK] = rules.byte_fallback
     numbers[kernel.UNKNOWN_ID] = -1 if rules.unk_id is None else rules.unk_id
     numbers[kernel.FUSE_UNKNOWN] = rules.fuse_unk
@@ -50,19 +50,22 @@ def build_encoder_model(definition: TokenizerDefinition) -> kernel.EncoderModel:
     byte_ids = merges.byte_ids
     numbers[kernel.USES_LANES] = byte_ids.min() >= 0 and byte_ids.max() < NO_NEIGHBOUR
     numbers[kernel.CHARACTERS_USE_LANES] = over_characters and vocabulary.n_ids <= NO_NEIGHBOUR
+    numbers[kernel.SHORTEST_TOKEN] = kernel.NO_TOKENS
     unknown_joins = rules.fuse_unk and bool((fallback_ids < 0).any())
-    return kernel.EncoderModel(
+    model = kernel.EncoderModel(
         merges=merges,
         characters=_build_character_table(
             vocabulary if over_characters else None, unknown_joins=unknown_joins
         ),
-        tokens=_build_token_table(
-            vocabulary, list_ordinary_ids(vocabulary) if rules.ignore_merges else _NO_IDS
-        ),
+        tokens=_build_token_table(vocabulary, _NO_IDS),
         fallback_ids=fallback_ids,
         folds=make_no_folds(),
+        whole=make_no_whole_words(),
         rules=numbers,
     )
+    if rules.ignore_merges:
+        return look_up_tokens(vocabulary, model, list_ordinary_ids(vocabulary))
+    return model
 
 
 def _find_ids(vocabulary: Vocabulary, contents: list[bytes]) -> list[int]:
@@ -85,17 +88,25 @@ def _build_merge_table(definition: TokenizerDefinition) -> MergeTable:
     byte_ids = np.full(N_BYTES, -1, dtype=np.int32)
     if rules.alphabet == "bytes":
         byte_ids[:] = _find_ids(vocabulary, [bytes([byte]) for byte in range(N_BYTES)])
-    slots, shift = make_merge_slots(vocabulary.n_merges)
     table = MergeTable(
-        slots=slots,
-        shift=shift,
+        *make_merge_slots(0),
         results=np.append(results, np.int32(0)),
         byte_ids=byte_ids,
         byte_ranks=np.empty(N_BYTES * N_BYTES, dtype=np.int32),
     )
+    return fill_merge_table(table, vocabulary.merge_pairs, ranks)
+
+
+def fill_merge_table(
+    table: MergeTable, merge_pairs: NDArray[np.int32], ranks: NDArray[np.int32]
+) -> MergeTable:
+    """Return a table with these merges; what each rank makes, and the ids of bytes, are those of ``table``."""
+    slots, shift = make_merge_slots(len(ranks))
+    byte_ranks = np.empty(N_BYTES * N_BYTES, dtype=np.int32)
+    filled = table._replace(slots=slots, shift=shift, byte_ranks=byte_ranks)
     # Kernels are compiled for arrays that can be written to; a vocabulary's cannot.
-    merge_table_fill(table, vocabulary.merge_pairs.copy(), ranks)
-    return table
+    merge_table_fill(filled, merge_pairs.copy(), ranks)
+    return filled
 
 
 def rank_merges(
@@ -116,19 +127,13 @@ def rank_merges(
     return np.arange(len(results), dtype=np.int32), results
 
 
-def look_up_fewer_tokens(
-    definition: TokenizerDefinition, model: kernel.EncoderModel
+def look_up_tokens(
+    vocabulary: Vocabulary, model: kernel.EncoderModel, ids: NDArray[np.int64]
 ) -> kernel.EncoderModel:
-    """Return a model that looks words up only among the tokens that merging does not make.
-
-    It gives the same ids. Finding those tokens takes some tenths of a microsecond for each token;
-    it is worth that where many words are encoded: to look a word up takes as long as merging it.
-    """
-    vocabulary = definition.vocabulary
-    ids = list_ordinary_ids(vocabulary)
-    ids = ids[find_unmade(vocabulary, model, ids)]
+    """Return a model that looks words up among the tokens ``ids`` before it merges them."""
     rules = model.rules.copy()
-    rules[kernel.LOOKS_UP_TOKENS] = len(ids) > 0
+    lengths = np.diff(vocabulary.offsets)[ids]
+    rules[kernel.SHORTEST_TOKEN] = lengths.min(initial=kernel.NO_TOKENS)
     return model._replace(tokens=_build_token_table(vocabulary, ids), rules=rules)
 
 
@@ -137,7 +142,7 @@ def find_unmade(
 ) -> NDArray[np.bool_]:
     """Tell for each of ``ids`` whether its bytes merge to something else."""
     rules = model.rules.copy()
-    rules[kernel.LOOKS_UP_TOKENS] = 0
+    rules[kernel.SHORTEST_TOKEN] = kernel.NO_TOKENS
     longest = int(np.diff(vocabulary.offsets).max(initial=1))
     unmade = np.zeros(len(ids), dtype=np.uint8)
     model_find_unmade(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from numbpe import encoder as encoder_module
-from numbpe import encoder_model, encoder_state, reference, word_tables
+from numbpe import encoder_improving, encoder_model, encoder_state, reference, word_tables
 from numbpe import folding as fold_builder
 from numbpe import junction_table as junction_builder
 from numbpe.arrays import copy_text
@@ -38,9 +38,11 @@ from numbpe_kernels import (
     scanner,
     scanning,
     structure_views,
+    token_splits,
     token_table,
     unmade,
     utf8,
+    whole_words,
     word_cache,
     word_table,
 )
@@ -65,14 +67,17 @@ KERNEL_MODULES = (
     scanner,
     scanning,
     structure_views,
+    token_splits,
     token_table,
     unmade,
     utf8,
+    whole_words,
     word_cache,
     word_table,
 )
 BRIDGES = (
     encoder_module,
+    encoder_improving,
     encoder_model,
     encoder_state,
     fold_builder,
@@ -243,7 +248,7 @@ def test_encode_parts__does_not_depend_on_how_many_tokens_are_looked_up(
     by_result: bool,
 ) -> None:
     """Truth: the same encoder while it looks words up among all tokens, not the unmade ones alone."""
-    monkeypatch.setattr(encoder_module, "MUCH_NBYTES", 1)
+    monkeypatch.setattr(encoder_module, "MORE_NBYTES", 1)
     rules = ModelRules(
         alphabet="characters" if over_characters else "bytes",
         merge_order="result" if by_result else "merge",
