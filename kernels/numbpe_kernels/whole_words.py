@@ -32,6 +32,7 @@ _FOUR = np.uint64(ROWS_A_BUCKET)
 _WIDTH_SHIFT = np.uint64(3)
 _ID_SHIFT = np.uint64(32)
 _ID_MASK = np.uint64(MAX_WHOLE_ID)
+_TOO_LONG = np.uint64((MAX_WHOLE_NBYTES + 1) << 56)
 _KEY_MASK = np.uint64(0xFF000000FFFFFFFF)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
@@ -56,8 +57,12 @@ def make_no_whole_words() -> WholeWords:
 
 @njit_inline
 def whole_words_bucket(words: WholeWords, low: np.uint64, high: np.uint64) -> np.uint64:
-    """Return where the bucket of a word begins. low, high : uint64, its key. Reads only; uint64."""
-    return (word_mix(low, high) >> words.shift) << _WIDTH_SHIFT
+    """Return where the bucket of a word begins. low, high : uint64, its key. Reads only; uint64.
+
+    Of words that are too long it is the first, which is near then: they are not worth a cache miss.
+    """
+    bucket = (word_mix(low, high) >> words.shift) << _WIDTH_SHIFT
+    return bucket if high < _TOO_LONG else _ZERO
 
 
 @njit_inline

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from numbpe import encoder_improving, encoder_model, reference
 from numbpe.arrays import join_byte_strings
@@ -78,6 +79,14 @@ def split_token(
     return None
 
 
+def find_whole(words: whole_words.WholeWords, text: NDArray[np.uint8], length: int) -> int:
+    """Return the row of a word, 0 if it is not there."""
+    key = word_keys.word_key_short(text, np.uint64(0), np.uint64(length))
+    low, high = np.uint64(key[0]), np.uint64(key[1])
+    bucket = np.uint64(whole_words.whole_words_bucket(words, low, high))
+    return int(whole_words.whole_words_read(words, bucket, low, high))
+
+
 @pytest.mark.parametrize("by_result", [False, True])
 def test_splits__are_the_last_merges_of_tokens(
     mode: str, rng: np.random.Generator, by_result: bool
@@ -147,9 +156,7 @@ def test_improve_model__gives_the_same_ids(
             found = scratch.tokens[:n].tolist()
             row = 0
             if len(word) <= whole_words.MAX_WHOLE_NBYTES:
-                key = word_keys.word_key_short(text, np.uint64(0), np.uint64(len(word)))
-                bucket = whole_words.whole_words_bucket(improved.whole, *key)
-                row = whole_words.whole_words_read(improved.whole, bucket, *key)
+                row = find_whole(improved.whole, text, len(word))
             if row:
                 n_whole += 1
                 assert [whole_words.whole_words_get_token(np.uint64(row))] == expected

@@ -81,7 +81,7 @@ def test_tokens__are_left_out_of_full_buckets_alone(mode: str) -> None:
         low, high = word_keys.word_key_short(
             contents, np.uint64(offsets[i]), np.uint64(len(tokens[i]))
         )
-        bucket = int(whole_words.whole_words_bucket(words, low, high))
+        bucket = int(whole_words.whole_words_bucket(words, np.uint64(low), np.uint64(high)))
         assert left_out[i] == (buckets.count(bucket) >= ROWS_A_BUCKET)
         buckets.append(bucket)
     assert left_out.any()
