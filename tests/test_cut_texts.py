@@ -5,7 +5,8 @@ import pytest
 
 from numbpe import Tokenizer
 from numbpe.encoder_state import SHORT_NBYTES, SHORT_PARTS
-from numbpe.errors import ArgumentError
+from numbpe.errors import ArgumentError, DataError
+from numbpe.utf8 import LEAST_CHARACTERS
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 
@@ -66,3 +67,41 @@ def test_encode__of_random_texts(tokenizer: Tokenizer, rng: np.random.Generator)
     for _ in range(300):
         text = "".join(rng.choice(pieces, size=int(rng.integers(1, 60))))
         assert tokenizer.encode(text).tolist() == encode_by_parts(tokenizer, text)
+
+
+class Text(str):
+    """A text of a class of its own."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("added", [["<s>", "<end>"], ["<s>", "\xe9>"], ["\xe9>"], []])
+@pytest.mark.parametrize("unit", ["ab ", "a\u4e2d\xe9", "ab <x", "\U0001f44d ab", "a\ud83d b"])
+def test_encode__of_a_str_as_of_its_bytes(
+    added: list[str], unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Truth: the ids of the UTF-8 bytes, surrogates replaced, in an encoder that is handed no str."""
+    merges = [(b"a", b"b"), (b" ", b"ab"), (b"\xe4", b"\xb8"), (b"\xe4\xb8", b"\xad")]
+    vocab = BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
+    tokenizer, other = Tokenizer(vocab, merges, added), Tokenizer(vocab, merges, added)
+    lengths = {SHORT_NBYTES, SHORT_NBYTES // 4, LEAST_CHARACTERS, 1}
+    for more_nbytes in (1 << 60, 1):
+        # At first an encoder may still be improved, and takes every text the long way.
+        monkeypatch.setattr("numbpe.encoder.MORE_NBYTES", more_nbytes)
+        for n in sorted(length + more for length in lengths for more in (-1, 0, 1, 17)):
+            text = (unit * (n // len(unit) + 1))[:n]
+            expected = other.encode(text.replace("\ud83d", "\ufffd").encode()).tolist()
+            for kind in (str, Text):
+                assert tokenizer.encode(kind(text)).tolist() == expected
+    assert not tokenizer._encoder._may_improve
+
+
+def test_encode__of_a_str_with_a_byte_that_has_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Truth: the error of the bytes; the words before it are not kept without ids."""
+    tokenizer = Tokenizer({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")])
+    monkeypatch.setattr("numbpe.encoder.MORE_NBYTES", 1)
+    for _ in range(3):
+        assert tokenizer.encode("abba").tolist() == [2, 1, 0]
+        with pytest.raises(DataError, match="cannot encode the byte 0x63 at byte 3"):
+            tokenizer.encode("aabc")
+        assert tokenizer.encode("aab").tolist() == [0, 2]

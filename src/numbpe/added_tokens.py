@@ -88,6 +88,13 @@ class AddedTokenMatcher:
         """Return False if it is quick to see that :meth:`find` finds nothing in a text."""
         return self._raw.may_find(data, 0, len(data), special)
 
+    def find_first_character(self) -> str | None:
+        """Return the ASCII character that all tokens in raw text begin with, "" if there are none at all.
+
+        None where they begin with several, or with another one.
+        """
+        return self._raw.find_first_character()
+
     def may_begin(self, data: bytes, special: SpecialPolicy) -> bool:
         """Return False if no token begins in a text, as far as looking for one byte tells."""
         return self._raw.may_begin(data, 0, len(data), special) >= 0
@@ -190,6 +197,14 @@ class _Search:
         self._search_start = _compile_starts(list(found)).search
         self._first_byte = _find_common_prefix(list(found))[:1]
         self._search_head = _compile_heads(list(found)).search
+
+    def find_first_character(self) -> str | None:
+        """See :meth:`AddedTokenMatcher.find_first_character`."""
+        if self.n_tokens == 0:
+            return ""
+        return (
+            self._first_byte.decode() if self._first_byte.isascii() and self._first_byte else None
+        )
 
     def may_begin(self, data: bytes, start: int, stop: int, special: str) -> int:
         """Return where the first token in data[start:stop] may begin, -1 if there is none."""

@@ -1,4 +1,4 @@
-"""One text that is cut at added tokens, to ids: in the arrays of a thread, where it is short."""
+"""One text to ids: cut at added tokens, in the arrays of a thread where it is short."""
 
 from functools import partial
 
@@ -6,6 +6,19 @@ from numbpe.added_tokens import SpecialPolicy
 from numbpe.arrays import TokenIds
 from numbpe.encoder import Encoder
 from numbpe.segments import Segmenter
+from numbpe.utf8 import encode_utf8
+
+
+def encode_any_text(
+    segmenter: Segmenter, encoder: Encoder, text: str | bytes, special: SpecialPolicy
+) -> TokenIds:
+    """Return the ids of any text; ArgumentError for what is none, and as Segmenter.prepare."""
+    content = encode_utf8(text)
+    n_characters = len(text) if isinstance(text, str) else 0
+    whole = segmenter.change_whole(content, special, text.isascii())
+    if whole is not None:
+        return encoder.encode_text(whole, n_characters)
+    return encode_cut_text(segmenter, encoder, content, special, n_characters)
 
 
 def encode_cut_text(

@@ -50,7 +50,15 @@ class Segmenter:
             self._normalizer or self._preparation or self.matcher.has_normalized
         )
         steps = (*self._normalizer, *self._preparation)
+        self._first_character = self.matcher.find_first_character()
         self._leaves_ascii = not self.matcher.has_normalized and leave_ascii(steps)
+
+    def leaves_str(self, text: str) -> bool:
+        """Return whether a text is one part that stays as it is, as far as it is quick to see."""
+        first = self._first_character
+        if first is None or (first and first in text):
+            return False
+        return not self._changes_text or (self._leaves_ascii and text.isascii())
 
     def change_whole(self, content: bytes, special: SpecialPolicy, is_ascii: bool) -> bytes | None:
         """Return what a text becomes if it is one part, without an added token; None otherwise.

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from numbpe.added_tokens import SpecialPolicy, check_policy
 from numbpe.arrays import TokenIds
-from numbpe.cut_texts import encode_cut_text
+from numbpe.cut_texts import encode_any_text
 from numbpe.definition import TokenizerDefinition
 from numbpe.encoder import Encoder
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.files import FilePath
 from numbpe.pattern_sources import PatternSource, compile_source
 from numbpe.segments import Segmenter
-from numbpe.utf8 import encode_utf8
 from numbpe.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -270,13 +269,11 @@ class Tokenizer:
         """
         if special != "allow":
             check_policy(special)
-        content = encode_utf8(text)
-        n_characters = len(text) if isinstance(text, str) else 0
-        whole = self._segmenter.change_whole(content, special, text.isascii())
-        if whole is not None:
-            ids = self._encoder.encode_text(whole, n_characters)
-        else:
-            ids = encode_cut_text(self._segmenter, self._encoder, content, special, n_characters)
+        ids = None
+        if type(text) is str and self._segmenter.leaves_str(text):
+            ids = self._encoder.encode_str(text)
+        if ids is None:
+            ids = encode_any_text(self._segmenter, self._encoder, text, special)
         return self._add_template(ids) if add_special_tokens else ids
 
     def _add_template(self, ids: TokenIds) -> TokenIds:

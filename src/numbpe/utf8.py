@@ -53,6 +53,18 @@ def encode_utf8(text: object) -> bytes:
         return repair_surrogates(text).encode("utf-8")
 
 
+def write_utf8(text: str, room: TextArray) -> int:
+    """Write a str that is not all ASCII to an array; return how many bytes, or -1 for a text that is not written.
+
+    It is none of a subclass. Not written are short texts, those that ``room`` might not hold, those with a
+    surrogate, and all where Python alone can.
+    """
+    write = _prepare_writing()
+    if write is None or not LEAST_CHARACTERS <= len(text) <= (len(room) - SLACK) // 4:
+        return -1
+    return write(id(text), len(text), _STATE, _CHARACTERS, room)
+
+
 def repair_surrogates(text: str) -> str:
     """Return ``text`` with pairs of surrogates joined, and U+FFFD for each that has no partner."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
