@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit
-from numbpe_kernels.memory import count_trailing_zeros, load_u64
+from numbpe_kernels.memory import count_ones, count_trailing_zeros, load_u64
 
 _HIGH_BITS = np.uint64(0x8080808080808080)
 
@@ -35,6 +35,24 @@ def utf8_measure(word: np.uint64) -> int:
             return 0 if is_upper else 4
         return 4 if lead < np.uint64(4) else 0
     return 0
+
+
+@njit
+def utf8_count_beyond_ascii(text: NDArray[np.uint8]) -> int:
+    """Return how many bytes are not ASCII, int64.
+
+    text : (n,) uint8. Reads only. Cost: 8 bytes a step.
+    """
+    n_bytes = text.shape[0]
+    n_found = 0
+    position = 0
+    while position + 8 <= n_bytes:
+        n_found += count_ones(load_u64(text, position) & _HIGH_BITS)
+        position += 8
+    while position < n_bytes:
+        n_found += np.int64(text[position] >> np.uint8(7))
+        position += 1
+    return n_found
 
 
 @njit

@@ -43,6 +43,7 @@ from numbpe_kernels.encoder_runs import (
 )
 from numbpe_kernels.encoder_views import JUNCTIONS_SIZE, EncoderCall
 from numbpe_kernels.model import CHARACTERS
+from numbpe_kernels.utf8 import utf8_count_beyond_ascii
 
 MUCH_NBYTES: Final = 1 << 16
 """Bytes of text after which a vocabulary is asked, where there is text outside ASCII, which characters
@@ -203,8 +204,9 @@ class Encoder:
     def _encode(self, text: TextArray, parts: NDArray[np.int64]) -> tuple[TokenIds, Offsets]:
         n_parts = len(parts)
         is_short = len(text) <= SHORT_NBYTES and n_parts <= SHORT_PARTS
-        n_beyond_ascii = int(np.count_nonzero(text >= 0x80))
-        may_refine = self._may_refine and n_beyond_ascii * PLAIN_SHARE > 2 * len(text)
+        may_refine = False
+        if self._may_refine:
+            may_refine = int(utf8_count_beyond_ascii(text)) * PLAIN_SHARE > 2 * len(text)
         state = self._borrow_state()
         try:
             n_bytes = len(text)
@@ -213,7 +215,7 @@ class Encoder:
                 ids, offsets = state.ids, state.offsets[: n_parts + 1]
             else:
                 n_bytes = int((parts[:, 1] - parts[:, 0]).sum())
-                ids = np.empty(n_bytes + n_parts + kernel.ID_SLACK, dtype=np.uint32)
+                ids = state.make_ids(n_bytes + n_parts + kernel.ID_SLACK)
                 offsets = np.zeros(n_parts + 1, dtype=np.int64)
                 state.set_call(EncoderCall(text, parts, ids, offsets))
             state.n_encoded_nbytes += n_bytes

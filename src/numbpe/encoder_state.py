@@ -54,6 +54,11 @@ SHORT_NBYTES: Final = 1 << 16
 SHORT_PARTS: Final = 64
 """Most parts of such a text, which is cut at special tokens."""
 
+MOST_KEPT_IDS: Final = (1 << 20) - (1 << 10)
+"""Room for ids that is kept between texts that are not short: for those of a group of a batch. Memory that is
+new to the process takes as long to touch as encoding takes to fill it. It is taken in small pages, which a
+little more would not be, so that what is never used never is memory."""
+
 _KEPT_SCRATCH: Final = 1 << 12
 """Length of the longest word for which room is kept between texts."""
 
@@ -90,6 +95,7 @@ class ThreadState:
         self.part = np.array([[0, 0, -1]], dtype=np.int64)
         self.parts = np.empty((SHORT_PARTS, 3), dtype=np.int64)
         self.ids = np.empty(SHORT_NBYTES + SHORT_PARTS + kernel.ID_SLACK, dtype=np.uint32)
+        self._more_ids = np.empty(0, dtype=np.uint32)
         self.offsets = np.zeros(SHORT_PARTS + 1, dtype=np.int64)
         self.offsets_view = memoryview(self.offsets.data)
         short_call = EncoderCall(self.text, self.part, self.ids, self.offsets[:2])
@@ -145,6 +151,15 @@ class ThreadState:
     def _set_call_numbers(self, numbers: NDArray[np.int64]) -> None:
         self._call_numbers = numbers
         self.descriptor[-CALL_SIZE:] = numbers
+
+    def make_ids(self, n_ids: int) -> NDArray[np.uint32]:
+        """Return room for ids of a text that is not short: mostly that of the text before."""
+        if n_ids > MOST_KEPT_IDS:
+            return np.empty(n_ids, dtype=np.uint32)
+        if len(self._more_ids) < n_ids:
+            size = min(1 << n_ids.bit_length(), MOST_KEPT_IDS)
+            self._more_ids = np.empty(size, dtype=np.uint32)
+        return self._more_ids
 
     def set_short_parts(self, text: TextArray, parts: NDArray[np.int64]) -> None:
         """Take the parts of a short text into the arrays of the state.

@@ -20,8 +20,8 @@ from numbpe_kernels.folding import (
 from numbpe_kernels.model import USES_LANES, EncoderModel
 from numbpe_kernels.ranks import NO_RANK, MergeTable, merge_table_rank_pairs
 
-_NEVER: Final = np.int64(1 << 40)
-"""A rank above all others."""
+_FEW: Final = 256
+"""Units that are compared at a time: what they need stays in a near cache."""
 
 _SPACE: Final = 0x20
 
@@ -53,10 +53,13 @@ def build_fold_table(definition: TokenizerDefinition, model: EncoderModel) -> Fo
     if not model.rules[USES_LANES] or not vocabulary.n_merges:
         return None
     by_result = definition.rules.merge_order == "result"
-    ranks = rank_merges(vocabulary, by_result=by_result)[0].astype(np.int64)
+    ranks, _ = rank_merges(vocabulary, by_result=by_result)
     characters = _list_characters(vocabulary)
-    alone = _find_units(characters, vocabulary, ranks, model, is_spaced=False)
-    spaced = _find_units(characters, vocabulary, ranks, model, is_spaced=True)
+    first_ranks = np.full(vocabulary.n_ids, NO_RANK, dtype=np.int32)
+    for side in vocabulary.merge_pairs.T:
+        np.minimum.at(first_ranks, side, ranks)
+    alone = _find_units(characters, first_ranks, model, is_spaced=False)
+    spaced = _find_units(characters, first_ranks, model, is_spaced=True)
     if not len(alone.tokens) + len(spaced.tokens):
         return None
     return _make_table(alone, spaced, *_find_neighbours(alone, spaced, vocabulary, ranks))
@@ -92,13 +95,15 @@ def _decode(
 
 def _find_units(
     characters: NDArray[np.int64],
-    vocabulary: Vocabulary,
-    ranks: NDArray[np.int64],
+    first_ranks: NDArray[np.int32],
     model: EncoderModel,
     *,
     is_spaced: bool,
 ) -> _Units:
-    """Return the characters, alone or with a space before, that are one token before they are joined."""
+    """Return the characters, alone or with a space before, that are one token before they are joined.
+
+    first_ranks: of each token the least rank of a merge that joins it to another.
+    """
     byte_ids = model.merges.byte_ids.astype(np.int64)
     is_long = characters >= 0x800
     ids = np.full((len(characters), 4), -1, dtype=np.int64)
@@ -109,9 +114,6 @@ def _find_units(
     ids[:, start + 1] = byte_ids[0x80 | middle]
     ids[is_long, start + 2] = byte_ids[0x80 | characters[is_long] & 0x3F]
     units = _merge_units(characters, ids, model.merges)
-    first_ranks = np.full(vocabulary.n_ids, _NEVER, dtype=np.int64)
-    for side in vocabulary.merge_pairs.T:
-        np.minimum.at(first_ranks, side, ranks)
     return units.keep(units.head_ranks.max(axis=1, initial=-1) < first_ranks[units.tokens])
 
 
@@ -147,7 +149,7 @@ def _merge_units(
 
 
 def _find_neighbours(
-    alone: _Units, spaced: _Units, vocabulary: Vocabulary, ranks: NDArray[np.int64]
+    alone: _Units, spaced: _Units, vocabulary: Vocabulary, ranks: NDArray[np.int32]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the bytes, (n, 256), beside which units do not fold: before them, and behind them."""
     first_bytes, last_bytes = _list_end_bytes(vocabulary)
@@ -174,7 +176,7 @@ def _find_joined(
     part_ranks: NDArray[np.int64],
     merged: NDArray[np.int64],
     beside: NDArray[np.int64],
-    ranks: NDArray[np.int64],
+    ranks: NDArray[np.int32],
 ) -> NDArray[np.bool_]:
     """Tell for each unit and each byte whether a merge may join a part of the one to the other.
 
@@ -187,13 +189,19 @@ def _find_joined(
     names = np.unique(parts[parts >= 0])
     if not len(names):
         return joined
-    place = np.searchsorted(names, merged)
-    is_part = names[np.minimum(place, len(names) - 1)] == merged
-    least = np.full((len(names) + 1, N_BYTES), _NEVER, dtype=np.int64)
+    numbers = np.full(max(int(names[-1]), int(merged.max(initial=0))) + 1, -1)
+    numbers[names] = np.arange(len(names))
+    place = numbers[merged]
+    is_part = place >= 0
+    least = np.full((len(names), N_BYTES), NO_RANK, dtype=np.int32)
     np.minimum.at(least, (place[is_part], beside[is_part]), ranks[is_part])
     for column in range(parts.shape[1]):
-        of_part = np.where(parts[:, column] >= 0, np.searchsorted(names, parts[:, column]), -1)
-        joined |= least[of_part] <= part_ranks[:, column, None]
+        units = np.flatnonzero(parts[:, column] >= 0)
+        of_part = numbers[parts[units, column]]
+        last_ranks = part_ranks[units, column].astype(np.int32)
+        for i in range(0, len(units), _FEW):
+            few = slice(i, i + _FEW)
+            joined[units[few]] |= least[of_part[few]] <= last_ranks[few, None]
     return joined
 
 

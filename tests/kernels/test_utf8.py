@@ -107,3 +107,12 @@ def test_utf8_find_truncated__leaves_out_what_more_bytes_may_complete(compiled: 
     for data in (b"\x80", b"\xc1", b"\xff", b"\x80\x80\x80\x80", b"\xf5\x80", b""):
         assert find_truncated(copy_text(data), 0, len(data)) == len(data)
     assert find_truncated(copy_text(b"\xe2\x82"), 1, 2) == 2
+
+
+def test_utf8_count_beyond_ascii__equals_numpy(rng: np.random.Generator) -> None:
+    """Truth: NumPy's count, for texts of any length, aligned or not."""
+    count = utf8.utf8_count_beyond_ascii
+    for n in [*range(40), 1000]:
+        text = rng.integers(0, 256, n + 1).astype(np.uint8)[int(rng.integers(2)) :]
+        expected = np.count_nonzero(text >= 0x80)
+        assert count(text) == getattr(count, "py_func", count)(text) == expected
