@@ -46,8 +46,8 @@ from numbpe_kernels.model import CHARACTERS
 from numbpe_kernels.utf8 import utf8_count_beyond_ascii
 
 MUCH_NBYTES: Final = 1 << 16
-"""Bytes of text after which a vocabulary is asked, where there is text outside ASCII, which characters
-fold: that takes as long as encoding some megabytes."""
+"""Bytes outside ASCII after which a vocabulary is asked which characters fold: that takes as long as encoding some
+megabytes. English text has so many after some ten megabytes, Chinese text soon."""
 
 MORE_NBYTES: Final = 1 << 19
 """Bytes of text after which it is asked how its tokens are made, see ``encoder_improving``. That takes 5 ms with
@@ -125,8 +125,8 @@ class Encoder:
             # Arrays that are there already: making new ones takes as long as encoding does.
             state.begin_text(content, n_bytes)
             is_ascii = n_bytes == n_characters
-            may_refine = not is_ascii and self._may_refine_text(content, n_characters)
-            self._run(state, state.text, state.part, may_refine)
+            n_beyond = 0 if is_ascii else self._count_beyond(content, n_characters)
+            self._run(state, state.text, state.part, n_beyond)
             return state.ids[: state.offsets_view[1]].copy()
         finally:
             self._return_state(state)
@@ -146,7 +146,7 @@ class Encoder:
         try:
             if state.model is not self._model or self._may_improve:
                 return None
-            may_refine = False
+            n_beyond = 0
             n_bytes = n_characters
             if text.isascii():
                 state.text_view[:n_bytes] = text.encode()
@@ -154,11 +154,10 @@ class Encoder:
                 n_bytes = write_utf8(text, state.text)
                 if n_bytes < 0:
                     return None
-                is_plain = (n_bytes - n_characters) * PLAIN_SHARE <= n_bytes
-                may_refine = self._may_refine and not is_plain
+                n_beyond = n_bytes - n_characters
             state.begin_part(n_bytes)
-            if may_refine:
-                self._run(state, state.text, state.part, may_refine)
+            if self._may_refine and n_beyond * PLAIN_SHARE > n_bytes:
+                self._run(state, state.text, state.part, n_beyond)
             else:
                 while status := self._run_kernel(state.descriptor, _NO_JUNCTIONS, False):
                     self._go_on(status, state, state.text, state.part)
@@ -188,25 +187,30 @@ class Encoder:
             if n_parts == 0:
                 return None
             state.take_parts(n_parts)
-            may_refine = self._may_refine_text(content, n_characters)
-            self._run(state, state.text, state.parts[:n_parts], may_refine)
+            n_beyond = self._count_beyond(content, n_characters)
+            self._run(state, state.text, state.parts[:n_parts], n_beyond)
             return state.ids[: state.offsets_view[n_parts]].copy()
         finally:
             state.set_call()
             self._return_state(state)
 
-    def _may_refine_text(self, content: bytes, n_characters: int) -> bool:
-        """Return whether to look for words to cut at junctions, see PLAIN_SHARE."""
+    def _count_beyond(self, content: bytes, n_characters: int) -> int:
+        """Return about how many bytes are not ASCII, 0 where no words are looked for to cut at junctions.
+
+        See PLAIN_SHARE.
+        """
         n_bytes = len(content)
-        is_plain = (n_bytes - n_characters) * PLAIN_SHARE <= n_bytes
-        return self._may_refine and not (is_plain or content.isascii())
+        n_beyond = n_bytes - n_characters
+        if not self._may_refine or n_beyond * PLAIN_SHARE <= n_bytes or content.isascii():
+            return 0
+        return n_beyond
 
     def _encode(self, text: TextArray, parts: NDArray[np.int64]) -> tuple[TokenIds, Offsets]:
         n_parts = len(parts)
         is_short = len(text) <= SHORT_NBYTES and n_parts <= SHORT_PARTS
-        may_refine = False
-        if self._may_refine:
-            may_refine = int(utf8_count_beyond_ascii(text)) * PLAIN_SHARE > 2 * len(text)
+        n_beyond = int(utf8_count_beyond_ascii(text)) if self._may_refine else 0
+        if n_beyond * PLAIN_SHARE <= 2 * len(text):
+            n_beyond = 0
         state = self._borrow_state()
         try:
             n_bytes = len(text)
@@ -220,7 +224,7 @@ class Encoder:
                 state.set_call(EncoderCall(text, parts, ids, offsets))
             state.n_encoded_nbytes += n_bytes
             state.begin()
-            self._run(state, text, parts, may_refine)
+            self._run(state, text, parts, n_beyond)
             # What is not used must not stay allocated: most texts have far fewer ids than bytes.
             offsets = offsets.copy() if is_short else offsets
             return ids[: int(offsets[-1])].copy(), offsets
@@ -229,18 +233,20 @@ class Encoder:
             self._return_state(state)
 
     def _run(
-        self, state: ThreadState, text: TextArray, parts: NDArray[np.int64], may_refine: bool
+        self, state: ThreadState, text: TextArray, parts: NDArray[np.int64], n_beyond: int
     ) -> None:
-        """Encode what the state was told to."""
-        junctions = _NO_JUNCTIONS
-        if may_refine:
-            if self._may_fold and state.n_encoded_nbytes >= MUCH_NBYTES:
+        """Encode what the state was told to.
+
+        n_beyond: bytes outside ASCII, 0 where no words are to be cut at junctions.
+        """
+        junctions, is_refined = _NO_JUNCTIONS, False
+        if n_beyond > 0:
+            if self._may_fold and state.n_beyond_ascii >= MUCH_NBYTES:
                 self._improve_model(state, self._fold_characters)
-            if self._junctions is None:
-                may_refine = False
-            else:
-                junctions = self._junctions.descriptor
-        while status := self._run_kernel(state.descriptor, junctions, may_refine):
+            state.n_beyond_ascii += n_beyond
+            if self._junctions is not None:
+                junctions, is_refined = self._junctions.descriptor, True
+        while status := self._run_kernel(state.descriptor, junctions, is_refined):
             self._go_on(status, state, text, parts)
 
     def _go_on(

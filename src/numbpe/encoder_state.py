@@ -74,6 +74,7 @@ class ThreadState:
     arrays : what the kernels go on with from one text to the next; descriptor : int64, all of it for them
     model : what the kernels read
     n_encoded_nbytes : about how many bytes were encoded
+    n_beyond_ascii : about how many of them, in texts with more than a few, are not ASCII
     is_large : whether there is room for a word that is longer than what is kept
     """
 
@@ -87,6 +88,7 @@ class ThreadState:
         self._scanner = scanner
         self.model = model
         self.n_encoded_nbytes = 0
+        self.n_beyond_ascii = 0
         # Where a text is begun lies together, so that one assignment begins it.
         n_levels = len(scanner.automaton.start_rows)
         cursors = np.zeros(SCAN_SIZE + REFINE_SIZE + n_levels + kernel.PROGRESS_SIZE, np.int64)

@@ -221,8 +221,11 @@ def test_encoder__folds_when_there_is_much_text_outside_ascii() -> None:
     expected = reference.encode_piece(text, vocab, merges)
     assert encoder.encode_text(text).tolist() == expected
     assert not len(encoder._model.folds.alone)
+    encoder.encode_text(b"a" * MUCH_NBYTES)
     for _ in range(2):
-        encoder.encode_text(b"a" * MUCH_NBYTES)
+        assert encoder.encode_text(text).tolist() == expected
+        assert not len(encoder._model.folds.alone)
+    encoder.encode_text("\u4e2d".encode() * MUCH_NBYTES)
     assert not len(encoder._model.folds.alone)
     assert encoder.encode_text(text * 3).tolist() == 3 * expected
     assert np.count_nonzero(encoder._model.folds.alone) == 1
