@@ -1,5 +1,6 @@
 """Parts of text to token ids: the bridge from a tokenizer's definition to the kernels."""
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -53,6 +54,11 @@ MORE_NBYTES: Final = 1 << 19
 """Bytes of text after which it is asked how its tokens are made, see ``encoder_improving``. That takes 5 ms with
 GPT-2's, 40 with that of Llama 3, and saves 0.4 and 1.4 ms a megabyte of English that was never seen."""
 
+LEAN_NBYTES: Final = 1 << 25
+LEAN_BEYOND_NBYTES: Final = 1 << 20
+"""Bytes of text, and of them outside ASCII, that a stream waits for before tables are made for it: it is encoded within
+a megabyte of memory until then, and making them takes several."""
+
 PLAIN_SHARE: Final = 128
 """Text with fewer bytes beyond one a character than one in this many, or fewer than two outside ASCII, is
 encoded without looking for words to cut at junctions: the look takes a twentieth of the time of English
@@ -93,12 +99,15 @@ class Encoder:
         self._improving = threading.Lock()
         self._idle_states: deque[ThreadState] = deque()
 
-    def encode_parts(self, text: TextArray, parts: NDArray[np.int64]) -> tuple[TokenIds, Offsets]:
+    def encode_parts(
+        self, text: TextArray, parts: NDArray[np.int64], *, is_lean: bool = False
+    ) -> tuple[TokenIds, Offsets]:
         """Return the ids of parts of ``text`` and where those of each part begin.
 
         text: readable ``TEXT_PADDING`` bytes past the last stop.
         parts: (p, 3) int64: start, stop, and the id of the added token behind it, -1 for none. Each
             is a text of its own, or ends where pieces end; it may be empty.
+        is_lean: whether memory counts more than time, see LEAN_NBYTES.
 
         Returns (n,) uint32 and (p + 1,) int64: the ids of part i, with the added token behind it,
         are ``values[offsets[i]:offsets[i + 1]]``.
@@ -107,26 +116,29 @@ class Encoder:
         """
         if self._cuts_slowly:
             pieces, first_pieces = self._cut_slowly(text, parts)
-            values, offsets = self._encode(text, pieces)
+            values, offsets = self._encode(text, pieces, is_lean)
             return values, offsets[first_pieces]
-        return self._encode(text, parts)
+        return self._encode(text, parts, is_lean)
 
-    def encode_text(self, content: bytes, n_characters: int = 0) -> TokenIds:
+    def encode_text(
+        self, content: bytes, n_characters: int = 0, *, is_lean: bool = False
+    ) -> TokenIds:
         """Return the ids of one text without added tokens, quickly if it is short.
 
         n_characters: about how many characters it has, 0 where that is not known.
+        is_lean: as for encode_parts.
         """
         n_bytes = len(content)
         if n_bytes > SHORT_NBYTES or self._cuts_slowly:
             parts = np.array([[0, n_bytes, -1]], dtype=np.int64)
-            return self.encode_parts(copy_text(content), parts)[0]
-        state = self._borrow_state()
+            return self.encode_parts(copy_text(content), parts, is_lean=is_lean)[0]
+        state = self._borrow_state(LEAN_NBYTES if is_lean else MORE_NBYTES)
         try:
             # Arrays that are there already: making new ones takes as long as encoding does.
             state.begin_text(content, n_bytes)
             is_ascii = n_bytes == n_characters
-            n_beyond = 0 if is_ascii else self._count_beyond(content, n_characters)
-            self._run(state, state.text, state.part, n_beyond)
+            n_beyond = 0 if is_ascii else self._count_beyond(state, content, n_characters)
+            self._run(state, state.text, state.part, n_beyond, is_lean)
             return state.ids[: state.offsets_view[1]].copy()
         finally:
             self._return_state(state)
@@ -187,33 +199,36 @@ class Encoder:
             if n_parts == 0:
                 return None
             state.take_parts(n_parts)
-            n_beyond = self._count_beyond(content, n_characters)
+            n_beyond = self._count_beyond(state, content, n_characters)
             self._run(state, state.text, state.parts[:n_parts], n_beyond)
             return state.ids[: state.offsets_view[n_parts]].copy()
         finally:
             state.set_call()
             self._return_state(state)
 
-    def _count_beyond(self, content: bytes, n_characters: int) -> int:
+    def _count_beyond(self, state: ThreadState, content: bytes, n_characters: int) -> int:
         """Return about how many bytes are not ASCII, 0 where no words are looked for to cut at junctions.
 
-        See PLAIN_SHARE.
+        content: what the text of the state begins with. See PLAIN_SHARE.
         """
         n_bytes = len(content)
         n_beyond = n_bytes - n_characters
         if not self._may_refine or n_beyond * PLAIN_SHARE <= n_bytes or content.isascii():
             return 0
-        return n_beyond
+        return n_beyond if n_characters else int(utf8_count_beyond_ascii(state.text[:n_bytes]))
 
-    def _encode(self, text: TextArray, parts: NDArray[np.int64]) -> tuple[TokenIds, Offsets]:
+    def _encode(
+        self, text: TextArray, parts: NDArray[np.int64], is_lean: bool
+    ) -> tuple[TokenIds, Offsets]:
         n_parts = len(parts)
         is_short = len(text) <= SHORT_NBYTES and n_parts <= SHORT_PARTS
         n_beyond = int(utf8_count_beyond_ascii(text)) if self._may_refine else 0
         if n_beyond * PLAIN_SHARE <= 2 * len(text):
             n_beyond = 0
-        state = self._borrow_state()
+        state = self._borrow_state(LEAN_NBYTES if is_lean else MORE_NBYTES)
         try:
-            n_bytes = len(text)
+            # Of a stream ``text`` holds more than the parts at hand.
+            n_bytes = int(parts[-1, 1] - parts[0, 0]) if n_parts else 0
             if is_short:
                 state.set_short_parts(text, parts)
                 ids, offsets = state.ids, state.offsets[: n_parts + 1]
@@ -224,7 +239,7 @@ class Encoder:
                 state.set_call(EncoderCall(text, parts, ids, offsets))
             state.n_encoded_nbytes += n_bytes
             state.begin()
-            self._run(state, text, parts, n_beyond)
+            self._run(state, text, parts, n_beyond, is_lean)
             # What is not used must not stay allocated: most texts have far fewer ids than bytes.
             offsets = offsets.copy() if is_short else offsets
             return ids[: int(offsets[-1])].copy(), offsets
@@ -233,7 +248,12 @@ class Encoder:
             self._return_state(state)
 
     def _run(
-        self, state: ThreadState, text: TextArray, parts: NDArray[np.int64], n_beyond: int
+        self,
+        state: ThreadState,
+        text: TextArray,
+        parts: NDArray[np.int64],
+        n_beyond: int,
+        is_lean: bool = False,
     ) -> None:
         """Encode what the state was told to.
 
@@ -241,10 +261,12 @@ class Encoder:
         """
         junctions, is_refined = _NO_JUNCTIONS, False
         if n_beyond > 0:
-            if self._may_fold and state.n_beyond_ascii >= MUCH_NBYTES:
-                self._improve_model(state, self._fold_characters)
+            n_before = state.n_beyond_ascii
             state.n_beyond_ascii += n_beyond
-            if self._junctions is not None:
+            if self._may_fold and n_before >= (LEAN_BEYOND_NBYTES if is_lean else MUCH_NBYTES):
+                self._improve_model(state, self._fold_characters)
+            is_known = not is_lean or n_before >= LEAN_BEYOND_NBYTES or "_junctions" in vars(self)
+            if is_known and self._junctions is not None:
                 junctions, is_refined = self._junctions.descriptor, True
         while status := self._run_kernel(state.descriptor, junctions, is_refined):
             self._go_on(status, state, text, parts)
@@ -266,7 +288,7 @@ class Encoder:
         table = build_junction_table(self._definition, self._model)
         return None if table is None else Junctions(table)
 
-    def _borrow_state(self) -> ThreadState:
+    def _borrow_state(self, more_nbytes: int | None = None) -> ThreadState:
         try:
             state = self._idle_states.pop()
         except IndexError:
@@ -280,30 +302,34 @@ class Encoder:
             return state
         if state.model is not self._model:
             state.use_model(self._model)
-        elif state.n_encoded_nbytes >= MORE_NBYTES:
+        elif state.n_encoded_nbytes >= (more_nbytes or MORE_NBYTES):
             self._improve_model(state, self._study_tokens)
         return state
 
     def _improve_model(self, state: ThreadState, improve: Callable[[], None]) -> None:
-        """Go on with a model that gives the same ids sooner, unless another thread is making one."""
+        """Go on with a model that gives the same ids sooner, unless another thread is making one.
+
+        It is tried once: where there is no memory for it, there is enough to go on as before.
+        """
         if self._improving.acquire(blocking=False):
             try:
-                improve()
+                with contextlib.suppress(MemoryError):
+                    improve()
             finally:
                 self._improving.release()
             state.use_model(self._model)
 
     def _study_tokens(self) -> None:
         if self._may_improve:
-            self._model = improve_model(self._definition, self._model)
             self._may_improve = False
+            self._model = improve_model(self._definition, self._model)
 
     def _fold_characters(self) -> None:
         if self._may_fold:
+            self._may_fold = False
             folds = build_fold_table(self._definition, self._model)
             if folds is not None:
                 self._model = self._model._replace(folds=folds)
-            self._may_fold = False
 
     def _return_state(self, state: ThreadState) -> None:
         if state.is_large:

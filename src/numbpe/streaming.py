@@ -148,7 +148,7 @@ class WholeStream:
     def finish(self) -> list[TokenIds]:
         """Return the ids of all that has come."""
         prepared = self._segmenter.prepare([b"".join(self._contents)], self._special)
-        ids, _ = self._encoder.encode_parts(prepared.text, prepared.parts)
+        ids, _ = self._encoder.encode_parts(prepared.text, prepared.parts, is_lean=True)
         return [ids] if len(ids) else []
 
 
@@ -289,8 +289,9 @@ class PieceStream:
             return
         start, stop, token_id = parts[0]
         if len(parts) == 1 and token_id < 0:
-            self._found.append(self._encoder.encode_text(self._text[start:stop].tobytes()))
+            content = self._text[start:stop].tobytes()
+            self._found.append(self._encoder.encode_text(content, is_lean=True))
             return
         rows = np.array(parts, dtype=np.int64)
         np.maximum(rows[:, 2], AT_END, out=rows[:, 2])
-        self._found.append(self._encoder.encode_parts(self._text, rows)[0])
+        self._found.append(self._encoder.encode_parts(self._text, rows, is_lean=True)[0])

@@ -190,6 +190,44 @@ def test_encoder__improves_when_there_is_much_text(
         assert not len(fresh._model.whole.rows)
 
 
+def test_encoder__goes_on_where_there_is_no_memory_to_improve(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Truth: the ids before; it is tried once."""
+    definition, vocab = build(rng, draw_merges(rng), ModelRules())
+    encoder = Encoder(definition, None)
+    word = max(vocab, key=len) * 2
+    expected = encoder.encode_text(word).tolist()
+    calls = []
+
+    def fail(*arguments: object) -> None:
+        calls.append(arguments)
+        raise MemoryError
+
+    monkeypatch.setattr("numbpe.encoder.improve_model", fail)
+    monkeypatch.setattr("numbpe.encoder.MORE_NBYTES", 1)
+    model = encoder._model
+    for _ in range(3):
+        assert encoder.encode_text(word).tolist() == expected
+    assert len(calls) == 1
+    assert encoder._model is model
+
+
+def test_encoder__of_a_stream_waits_longer(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Truth: the contract of is_lean: tables are made after LEAN_NBYTES alone."""
+    definition, _ = build(rng, draw_merges(rng), ModelRules())
+    monkeypatch.setattr("numbpe.encoder.MORE_NBYTES", 1)
+    monkeypatch.setattr("numbpe.encoder.LEAN_NBYTES", 100)
+    encoder = Encoder(definition, None)
+    for _ in range(4):
+        assert encoder._may_improve
+        encoder.encode_text(b"abc" * 10, is_lean=True)
+    encoder.encode_text(b"abc", is_lean=True)
+    assert not encoder._may_improve
+
+
 def test_find_splits__knows_which_of_two_ways_is_taken() -> None:
     """Truth: by hand: of abc, ab is merged first; of aaa, which two ways make, the left two a."""
     merges = [(b"a", b"b"), (b"b", b"c"), (b"a", b"bc"), (b"ab", b"c"), (b"a", b"a"), (b"aa", b"a")]
