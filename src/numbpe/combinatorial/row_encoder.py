@@ -21,12 +21,15 @@ class RowEncoder:
         self._punct_to_next = vocabulary.punct_to_next
         self._idle_states: deque[RowState] = deque()
 
-    def encode_parts(self, text: TextArray, parts: NDArray[np.int64]) -> tuple[Rows, Offsets]:
+    def encode_parts(
+        self, text: TextArray, parts: NDArray[np.int64], *, is_lean: bool = False
+    ) -> tuple[Rows, Offsets]:
         """Return the rows of parts of ``text`` and where those of each part begin.
 
         text: readable ``TEXT_PADDING`` bytes past the last stop; UTF-8 or not.
         parts: (p, 3) int64: start, stop, and the core of the special token behind it, -1 for none.
             Each is a text of its own, or ends where a unit ends; it may be empty.
+        is_lean: as for ``Encoder.encode_parts``; no tables are made later here in any case.
 
         Returns (n, 4) int32 and (p + 1,) int64: the rows of part i, with the special token behind
         it, are ``values[offsets[i]:offsets[i + 1]]``.
@@ -41,8 +44,8 @@ class RowEncoder:
             state.shrink()
             self._idle_states.append(state)
 
-    def encode_text(self, content: bytes) -> Rows:
-        """Return the rows of one text without special tokens."""
+    def encode_text(self, content: bytes, *, is_lean: bool = False) -> Rows:
+        """Return the rows of one text without special tokens. is_lean: as for encode_parts."""
         parts = np.array([[0, len(content), -1]], dtype=np.int64)
         return self.encode_parts(copy_text(content), parts)[0]
 
