@@ -97,7 +97,7 @@ class AddedTokenMatcher:
 
     def may_begin(self, data: bytes, special: SpecialPolicy) -> bool:
         """Return False if no token begins in a text, as far as looking for one byte tells."""
-        return self._raw.may_begin(data, 0, len(data), special) >= 0
+        return self._raw.find_first_byte(data, 0, len(data), special) >= 0
 
     def may_find_normalized(self, data: bytes, special: SpecialPolicy) -> bool:
         """Return False if it is quick to see that :meth:`find_normalized` finds nothing."""
@@ -206,8 +206,8 @@ class _Search:
             self._first_byte.decode() if self._first_byte.isascii() and self._first_byte else None
         )
 
-    def may_begin(self, data: bytes, start: int, stop: int, special: str) -> int:
-        """Return where the first token in data[start:stop] may begin, -1 if there is none."""
+    def find_first_byte(self, data: bytes, start: int, stop: int, special: str) -> int:
+        """Return where the first token in data[start:stop] may begin, -1 if none can."""
         if self._by_policy[special] is None:
             return -1
         # One byte is found many times faster than two, and is seldom there.
@@ -218,7 +218,7 @@ class _Search:
         if self._by_policy[special] is None:
             return False
         if self._first_byte and type(data) is bytes:
-            place = self.may_begin(data, start, stop, special)
+            place = self.find_first_byte(data, start, stop, special)
             return place >= 0 and self._search_head(data, place, stop) is not None
         if stop - start <= _MAX_SCANNED:
             # The re module takes whatever holds bytes.

@@ -284,7 +284,7 @@ class Encoder:
 
     @cached_property
     def _junctions(self) -> Junctions | None:
-        # Made when the first text outside ASCII comes.
+        # Made when the first text outside ASCII comes; for streams, see LEAN_BEYOND_NBYTES.
         table = build_junction_table(self._definition, self._model)
         return None if table is None else Junctions(table)
 

@@ -67,7 +67,6 @@ def split_token(
     token: bytes, vocab: dict[bytes, int], merges: list[Merge], by_result: bool
 ) -> Merge | None:
     """Return the two halves that the bytes of a token are last, None if they do not become it."""
-
     ids = reference.encode_piece(token, vocab, merges, by_result=by_result)
     # Without the merges that make the token, its halves stay what they are.
     others = [pair for pair in merges if b"".join(pair) != token]
