@@ -12,7 +12,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from numbpe.errors import ArgumentError
-from numbpe.parallel import call_interruptibly, consume_in_threads, resolve_threads
+from numbpe.parallel import (
+    call_interruptibly,
+    call_side_by_side,
+    consume_in_threads,
+    resolve_threads,
+)
 
 
 @pytest.mark.parametrize("n_threads", range(1, 9))
@@ -187,3 +192,39 @@ def test_call_interruptibly__answers_ctrl_c() -> None:
     finally:
         released.set()
         timer.join()
+
+
+def test_call_side_by_side__results_in_order() -> None:
+    """Truth: the contract; all run at the same time, the first of them here."""
+    barrier = threading.Barrier(3, timeout=60)
+    places: dict[int, int] = {}
+
+    def make(number: int) -> Callable[[], int]:
+        def call() -> int:
+            barrier.wait()
+            places[number] = threading.get_ident()
+            return number
+
+        return call
+
+    assert call_side_by_side([make(number) for number in range(3)]) == [0, 1, 2]
+    assert places[0] == threading.get_ident()
+    assert len(set(places.values())) == 3
+    assert call_side_by_side([lambda: "alone"]) == ["alone"]
+
+
+def test_call_side_by_side__raises_when_all_have_ended() -> None:
+    """Truth: the contract."""
+    ended: list[int] = []
+
+    def fail() -> None:
+        raise ValueError("of one")
+
+    def end() -> None:
+        time.sleep(0.1)
+        ended.append(1)
+
+    for functions in ([fail, end], [end, fail]):
+        with pytest.raises(ValueError, match="of one"):
+            call_side_by_side(functions)
+    assert ended == [1, 1]

@@ -311,7 +311,7 @@ class CountingRun:
             if self.threads == 1:
                 return self._describe(*export_words(self._counters.pop().table))
             free = self.budget.free_nbytes()
-            total = TableSum([counter.table for counter in self._counters])
+            total = TableSum([counter.table for counter in self._counters], self.threads)
             if free is None or total.nbytes <= free:
                 words = total.add_up()
                 self._counters.clear()  # and the tables with them
@@ -322,7 +322,7 @@ class CountingRun:
     def _gather(self, runs: SpilledRuns) -> WordCounts:
         """Merge the runs on disk, a part of the words at a time."""
         most_words, most_bytes = runs.measure()
-        gathered = GatheredWords(most_words, most_bytes)
+        gathered = GatheredWords([(most_words, most_bytes)])
         for part in runs.read_parts():
             n_rows = sum(len(numbers) for _, _, numbers in part)
             n_bytes = sum(int(bounds[-1]) for _, bounds, _ in part)

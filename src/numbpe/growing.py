@@ -157,7 +157,7 @@ def grow(
             if on_progress is not None:
                 on_progress(n_before + n_made)
 
-        if _grow_to_homonym(vocabulary, corpus, limits, show):
+        if _grow_to_homonym(vocabulary, corpus, limits, show, threads):
             return True
     return False
 
@@ -167,6 +167,7 @@ def _grow_to_homonym(
     corpus: tuple[Tokens, Offsets, Counts],
     limits: GrowthLimits,
     show: Callable[[int], None],
+    threads: int,
 ) -> bool:
     """Add merges up to one that makes a homonym, or to the last; return whether no pair was left."""
     contents, offsets, counts = corpus
@@ -176,6 +177,7 @@ def _grow_to_homonym(
         "min_frequency": limits.min_frequency,
         "max_cells": limits.max_token_nbytes,
         "tokens": vocabulary.join_tokens(),
+        "threads": threads,
     }
     run = call_interruptibly(lambda: MergeRun(contents, offsets, counts, **options))
     lengths = np.unique([len(content) for content in vocabulary.homonyms]).astype(np.int64)

@@ -3,6 +3,7 @@
 Nothing here decides which pair is merged; that is the kernel's, by count and tie rule alone.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,9 +15,14 @@ from numpy.typing import NDArray
 from numbpe.arrays import Counts, Offsets, TextArray
 from numbpe.errors import BudgetError
 from numbpe.pair_listing import MAX_SKETCH_BITS, list_pairs, round_up_to_power
-from numbpe.parallel import call_interruptibly
+from numbpe.parallel import call_interruptibly, call_side_by_side, cut_evenly
 from numbpe_kernels import training_state as kernel
-from numbpe_kernels.csr import csr_write_cells, csr_write_tokens
+from numbpe_kernels.csr import (
+    csr_count_cells,
+    csr_order_by_weight,
+    csr_write_cells,
+    csr_write_tokens,
+)
 from numbpe_kernels.heap import PairHeap, TokenOrder
 from numbpe_kernels.pair_counting import (
     pairs_compact,
@@ -34,6 +40,15 @@ from numbpe_kernels.training import trainer_merge
 WORK_PER_CALL = 1_500_000
 """Occurrences that one kernel call looks at: some tens of milliseconds, so that a progress bar
 moves and Ctrl-C is answered."""
+
+CELLS_PER_PART = 1 << 18
+"""Words are laid out and their first pairs listed by a thread for so many cells: a millisecond's work."""
+
+MOST_PARTS = 4
+"""At most by so many: each counts pairs in 1 to 4 MB of its own."""
+
+HEAVY = 1 << 14
+"""Words that stand so often or more, some hundred, are sorted one by one, all others by counting."""
 
 MAX_CELLS = 2**31 - 1
 """Occurrences are int32 numbers of cells."""
@@ -72,11 +87,43 @@ def estimate_merging_nbytes(n_cells: int, n_words: int, n_merges: int) -> int:
     return 4 * n_cells + pool + tables + 8 * n_words * 3 + 60 * n_merges + (8 << MAX_SKETCH_BITS)
 
 
+class OrderedWords(NamedTuple):
+    """The words that hold a pair, the most frequent first.
+
+    order : (k,) int64; words with the same count may come in any order: no sum depends on it
+    run_counts : (r,) int64, the counts that words have, descending
+    run_cells : (r,) int64, how many cells the words of each count take
+    """
+
+    order: NDArray[np.int64]
+    run_counts: Counts
+    run_cells: NDArray[np.int64]
+
+
+def order_words(offsets: Offsets, cell_offsets: Offsets, counts: Counts) -> OrderedWords:
+    """Return the order in which words are laid out.
+
+    offsets, cell_offsets : (n + 1,), of the symbols of words, and of the cells that these take
+    """
+    order = np.empty(len(counts), dtype=np.int64)
+    bounds, cells = np.zeros((2, HEAVY + 1), dtype=np.int64)
+    n_listed, n_heavy = csr_order_by_weight(offsets, cell_offsets, counts, bounds, cells, order)
+    heavy = order[:n_heavy]
+    heavy[:] = heavy[np.argsort(-counts[heavy])]
+    light = np.flatnonzero(cells[:HEAVY])[::-1]
+    all_counts = np.concatenate([counts[heavy], light])
+    all_cells = np.concatenate([cell_offsets[heavy + 1] - cell_offsets[heavy] + 1, cells[light]])
+    firsts = np.flatnonzero(np.diff(all_counts, prepend=0))
+    run_cells = np.add.reduceat(all_cells, firsts) if len(firsts) else all_cells
+    return OrderedWords(order[:n_listed], all_counts[firsts], run_cells)
+
+
 def build_weighted_cells(
     contents: NDArray[np.uint8] | NDArray[np.int32],
     offsets: Offsets,
     counts: Counts,
     token_lengths: NDArray[np.int32] | None = None,
+    threads: int = 1,
 ) -> kernel.WeightedCells:
     """Lay out words, the most frequent first, as the kernel wants them.
 
@@ -84,16 +131,13 @@ def build_weighted_cells(
     token_lengths : the cells that each symbol takes, one by default; contents are int32 then
     Raises BudgetError where there are more cells than an int32 can number.
     """
-    lengths = np.diff(offsets)
-    # A word of one symbol holds no pair.
-    useful = np.flatnonzero(lengths > 1)
-    # Words with the same count may come in any order: no sum depends on it.
-    order = useful[np.argsort(-counts[useful])].astype(np.int64)
+    cell_offsets = offsets
     if token_lengths is not None:
         ends = np.zeros(len(contents) + 1, dtype=np.int64)
         np.cumsum(token_lengths[contents], out=ends[1:])
-        lengths = np.diff(ends[offsets])
-    n_cells = int(lengths[order].sum()) + len(order) + 1
+        cell_offsets = ends[offsets]
+    order, run_counts, run_cells = order_words(offsets, cell_offsets, counts)
+    n_cells = 1 + int(run_cells.sum())
     if n_cells > MAX_CELLS:
         raise BudgetError(
             f"cannot train on {len(order):,} distinct words of {n_cells:,} symbols in all: at most "
@@ -101,22 +145,36 @@ def build_weighted_cells(
             "into shorter pieces"
         )
     cells = np.empty(n_cells, dtype=np.int32)
-    starts = np.empty(len(order), dtype=np.int64)
     if token_lengths is None:
-        csr_write_cells(contents, offsets, order, cells, starts)
+        write = functools.partial(csr_write_cells, contents, offsets)
     else:
         tokens = contents.astype(np.int32, copy=False)
-        csr_write_tokens(tokens, offsets, order, token_lengths, kernel.SWALLOWED, cells, starts)
-    ordered = counts[order]
-    is_first = np.ones(len(ordered), dtype=np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    firsts = np.flatnonzero(is_first)
-    run_starts = np.append(starts[firsts] if len(firsts) else [0], n_cells).astype(np.int64)
+        arguments = tokens, offsets, token_lengths, kernel.SWALLOWED
+        write = functools.partial(csr_write_tokens, *arguments)
+    cuts = cut_evenly(len(order), count_parts(n_cells, threads))
+    starts = [0]
+    for first, stop in pairwise(cuts):
+        starts.append(starts[-1] + csr_count_cells(cell_offsets, order[first:stop]))
+    # What ends one part, between two words, begins the next.
+    parts = zip(pairwise(cuts), pairwise(starts), strict=True)
+    call_side_by_side(
+        [
+            functools.partial(write, order[i:j], cells[start : end + 1])
+            for (i, j), (start, end) in parts
+        ]
+    )
+    run_starts = np.concatenate([[1], 1 + np.cumsum(run_cells)])
     run_starts[0] = 0
+    if not len(order):
+        run_counts, run_starts = np.zeros(1, dtype=np.int64), np.array([0, n_cells])
     blocks = np.arange(0, n_cells, 1 << kernel.BLOCK_SHIFT, dtype=np.int64)
     block_runs = (np.searchsorted(run_starts, blocks, side="right") - 1).astype(np.int32)
-    run_counts = ordered[firsts] if len(firsts) else np.zeros(1, dtype=np.int64)
     return kernel.WeightedCells(cells, run_starts, run_counts, block_runs)
+
+
+def count_parts(n_cells: int, threads: int) -> int:
+    """Return by how many threads cells are written or gone through."""
+    return max(1, min(threads, MOST_PARTS, n_cells // CELLS_PER_PART))
 
 
 def _measure_tokens(tokens: TokenBytes) -> NDArray[np.int32]:
@@ -172,6 +230,7 @@ class MergeRun:
         min_frequency: int = 1,
         max_cells: int | None = None,
         tokens: TokenBytes | None = None,
+        threads: int = 1,
     ) -> None:
         """Lay out the corpus.
 
@@ -181,13 +240,15 @@ class MergeRun:
         tie_rule : heap.TIE_SMALLEST_IDS or heap.TIE_GREATEST_SYMBOLS
         min_frequency : pairs that stand less often are not merged
         max_cells : the greatest length of a token in symbols
+        threads : how many lay words out and list pairs; merges are made by one
         """
         token_lengths = None if tokens is None else _measure_tokens(tokens)
         n_symbols = n_symbols if token_lengths is None else len(token_lengths)
         takes_more = token_lengths is not None and token_lengths.max(initial=1) > 1
         corpus = build_weighted_cells(
-            contents, offsets, counts, token_lengths if takes_more else None
+            contents, offsets, counts, token_lengths if takes_more else None, threads
         )
+        self._n_parts = count_parts(len(corpus.cells), threads)
         self.n_corpus_symbols = int(offsets[-1])
         self.min_floor = max(1, min_frequency)
         self.stopped_early = False
@@ -212,7 +273,7 @@ class MergeRun:
             merge_counts=np.zeros(n_merges, dtype=np.int64),
             state=state,
         )
-        self.trainer = list_pairs(self.trainer, self.n_corpus_symbols, self._guess_floor())
+        self._list_again(self._guess_floor())
 
     @property
     def n_merges(self) -> int:
@@ -248,6 +309,13 @@ class MergeRun:
         contents = order.contents[bounds[0] : bounds[-1]].astype(np.uint8).tobytes()
         return [contents[i - bounds[0] : j - bounds[0]] for i, j in pairwise(bounds)]
 
+    def spell_merged(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return the bytes of what all merges made, of symbols that are bytes, and the lengths."""
+        order = self.trainer.order
+        n_symbols, stop = (int(self.trainer.state[kernel.N_TOKENS]) - n for n in (self.n_merges, 0))
+        offsets = order.offsets[n_symbols : stop + 1]
+        return order.contents[offsets[0] : offsets[-1]].astype(np.uint8), np.diff(offsets)
+
     def finish(self, on_progress: Callable[[int], None] | None = None) -> MergeResult:
         """Make all merges. ``on_progress`` is called now and then with the number made so far."""
         while self.advance():
@@ -282,7 +350,7 @@ class MergeRun:
 
     def _list_again(self, floor: int) -> None:
         """List all pairs that stand at least ``floor`` times."""
-        self.trainer = list_pairs(self.trainer, self.n_corpus_symbols, floor)
+        self.trainer = list_pairs(self.trainer, self.n_corpus_symbols, floor, self._n_parts)
 
     def _make_room(self, status: int) -> None:
         """Give the structure that a kernel status names more room."""

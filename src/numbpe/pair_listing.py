@@ -1,8 +1,12 @@
 """List the pairs of a corpus that stand at or above a floor, in fresh structures for the trainer."""
 
+import functools
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
+from numbpe.parallel import call_side_by_side, cut_evenly
 from numbpe_kernels import training_state as kernel
 from numbpe_kernels.heap import PairHeap, heap_order_all
 from numbpe_kernels.pair_counting import pairs_count, pairs_list, pairs_place, pairs_sketch
@@ -32,15 +36,16 @@ def round_up_to_power(n: int) -> int:
     return 1 << max(1, (n - 1).bit_length())
 
 
-def list_pairs(trainer: Trainer, n_corpus_symbols: int, floor: int) -> Trainer:
+def list_pairs(trainer: Trainer, n_corpus_symbols: int, floor: int, n_parts: int = 1) -> Trainer:
     """Return ``trainer`` with all pairs that stand at least ``floor`` times.
 
     n_corpus_symbols : of all words together; there are no more pairs
+    n_parts : how many parts of the corpus may be gone through at the same time, each by a thread
     """
     state = trainer.state
     are_symbols = trainer.lengths[: state[kernel.N_TOKENS]].max(initial=1) == 1
     if are_symbols and state[kernel.N_TOKENS] <= MAX_SYMBOLS and state[kernel.MAX_CELLS] > 1:
-        listed, n_entries, pool_end = _list_in_grid(trainer, floor)
+        listed, n_entries, pool_end = _list_in_grid(trainer, floor, n_parts)
     else:
         listed, n_entries, pool_end = _list_in_table(trainer, n_corpus_symbols, floor)
     # No slice of a newborn pair is longer than that of the pair from whose merge it is born.
@@ -54,14 +59,26 @@ def list_pairs(trainer: Trainer, n_corpus_symbols: int, floor: int) -> Trainer:
     return listed
 
 
-def _list_in_grid(trainer: Trainer, floor: int) -> tuple[Trainer, int, int]:
+def _list_in_grid(trainer: Trainer, floor: int, n_parts: int) -> tuple[Trainer, int, int]:
     """List pairs of single symbols; return the number of entries and of places in the pool, too."""
-    grid = np.zeros(GRID_SIZE, dtype=np.int64)
-    grid_count(trainer.corpus, grid)
-    table, heap = _make_structures(int((grid[::2] >= floor).sum()))
-    n_entries, pool_end = grid_place(grid, floor, table, heap)
+    corpus = trainer.corpus
+    parts = list(pairwise(cut_evenly(len(corpus.cells), n_parts)))
+    grids = np.zeros((n_parts, GRID_SIZE), dtype=np.int64)
+    call_side_by_side(
+        [
+            functools.partial(grid_count, corpus, first, stop, grid)
+            for (first, stop), grid in zip(parts, grids, strict=True)
+        ]
+    )
+    table, heap = _make_structures(int((grids[:, ::2].sum(axis=0) >= floor).sum()))
+    n_entries, pool_end = grid_place(grids, floor, table, heap)
     pool = _make_pool(trainer, pool_end)
-    grid_list(trainer.corpus, grid, pool)
+    call_side_by_side(
+        [
+            functools.partial(grid_list, corpus.cells, first, stop, grid, pool)
+            for (first, stop), grid in zip(parts, grids, strict=True)
+        ]
+    )
     return trainer._replace(table=table, heap=heap, pool=pool), n_entries, pool_end
 
 

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
 from numbpe.errors import ArgumentError, shorten_value
@@ -153,6 +153,42 @@ def call_interruptibly(function: Callable[[], T]) -> T:
     if failures:
         raise failures[0]
     return results[0]
+
+
+def cut_evenly(n: int, n_parts: int) -> list[int]:
+    """Return the bounds of parts of ``range(n)`` that are as long as each other, or one longer.
+
+    >>> cut_evenly(10, 4)
+    [0, 2, 5, 7, 10]
+    """
+    return [n * part // n_parts for part in range(n_parts + 1)]
+
+
+def call_side_by_side(functions: Sequence[Callable[[], T]]) -> list[T]:
+    """Return what each of ``functions`` returns; all run at once, each but the first in a new thread.
+
+    The first exception is raised here when all have ended.
+    """
+    results: dict[int, T] = {}
+    failures: deque[BaseException] = deque()
+
+    def run(number: int) -> None:
+        try:
+            results[number] = functions[number]()
+        except BaseException as error:  # noqa: BLE001, raised again in the calling thread
+            failures.append(error)
+
+    threads = [
+        threading.Thread(target=run, args=(number,), name=f"numbpe-{number}", daemon=True)
+        for number in range(1, len(functions))
+    ]
+    for thread in threads:
+        thread.start()
+    run(0)
+    _join(threads)
+    if failures:
+        raise failures[0]
+    return [results[number] for number in range(len(functions))]
 
 
 def _join(threads: list[threading.Thread]) -> None:

@@ -15,6 +15,7 @@ from numbpe.engines.choice import SourceOptions, split_options
 from numbpe.files import FilePath
 from numbpe.garbage import paused_collection
 from numbpe.memory_budget import open_budget
+from numbpe.parallel import resolve_threads
 from numbpe.patterns import compile_pattern
 from numbpe.progress import Progress
 from numbpe.recipes import Recipe, get_recipe
@@ -190,7 +191,9 @@ def train_with_report(
         words = count_source(source, run, rules, how, reading)
         counted = time.perf_counter()
         with paused_collection():
-            definition, stopped_early = train_vocabulary(words, order, budget, bars)
+            definition, stopped_early = train_vocabulary(
+                words, order, budget, bars, resolve_threads(threads)
+            )
             tokenizer = Tokenizer.from_definition(definition, compiled)
     seconds = {"counting": counted - started, "merging": time.perf_counter() - counted}
     return tokenizer, describe_run(

@@ -12,7 +12,7 @@ binary properties the bounds of a CodePointSet.
 
 import functools
 import re
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -83,8 +83,9 @@ class UnicodeTables:
 
     def __init__(self, version: str) -> None:
         self.version = version
-        file = resources.files("numbpe") / "data" / f"unicode_{version}.npz"
-        with file.open("rb") as stream, np.load(stream) as arrays:
+        # Not by importlib.resources: kernels need sources in a folder, too, and its imports take 3 ms.
+        path = Path(__file__).parent / "data" / f"unicode_{version}.npz"
+        with np.load(path) as arrays:
             self._arrays: dict[str, NDArray[Any]] = {name: arrays[name] for name in arrays.files}
         self._category_names: list[str] = self._arrays["category_names"].tolist()
         self._scripts = {

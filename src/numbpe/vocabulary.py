@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbpe.arrays import Counts, Offsets, TextArray, Tokens, join_byte_strings
+from numbpe.arrays import Counts, Offsets, TextArray, Tokens, allocate_text, join_byte_strings
 from numbpe.errors import ArgumentError, DataError, shorten_value
 from numbpe.pattern_sources import KnownPattern, PatternSource, describe_pattern
 from numbpe.recipes import N_BYTES, Recipe, get_recipe
@@ -95,24 +95,59 @@ class Vocabulary:
         recipe = get_recipe(recipe) if isinstance(recipe, str) else recipe
         names = check_special_tokens(special_tokens)
         symbols = np.asarray(merge_symbols, dtype=np.int32).reshape(-1, 2)
-        symbol_contents = spell_symbols(symbols)
-        sizes = {"n_merges": len(symbols), "n_special_tokens": len(names)}
+        contents, offsets = join_byte_strings(spell_symbols(symbols))
+        return cls.from_symbols(
+            contents[offsets[N_BYTES] : offsets[-1]],
+            np.diff(offsets[N_BYTES:]),
+            symbols,
+            recipe=recipe,
+            special_tokens=names,
+            pattern=pattern,
+            merge_counts=merge_counts,
+        )
+
+    @classmethod
+    def from_symbols(
+        cls,
+        contents: NDArray[np.uint8],
+        lengths: NDArray[np.int64],
+        merge_symbols: Tokens,
+        *,
+        recipe: Recipe,
+        special_tokens: tuple[str, ...],
+        pattern: PatternSource,
+        merge_counts: Counts | None = None,
+    ) -> Self:
+        """Return the same of merges whose products are spelled already; nothing is checked.
+
+        contents : the bytes of what each merge makes, one after another; lengths : (n_merges,), how
+            many of them each has
+        """
+        encoded = [encode_special_token(name) for name in special_tokens]
+        parts = {
+            "bytes": (np.array(recipe.list_bytes(), dtype=np.uint8), np.ones(N_BYTES, np.int64)),
+            "special_tokens": (
+                np.frombuffer(b"".join(encoded), dtype=np.uint8),
+                np.array([len(content) for content in encoded], dtype=np.int64),
+            ),
+            "merges": (contents, lengths),
+        }
+        sizes = {"n_merges": len(merge_symbols), "n_special_tokens": len(special_tokens)}
         symbol_ids = recipe.number_symbols(**sizes)
         first_special_id = recipe.first_ids(**sizes)["special_tokens"]
-        tokens = [b""] * (len(symbol_contents) + len(names))
-        for token_id, content in zip(symbol_ids.tolist(), symbol_contents, strict=True):
-            tokens[token_id] = content
-        special_ids = {name: first_special_id + i for i, name in enumerate(names)}
-        for name, token_id in special_ids.items():
-            tokens[token_id] = encode_special_token(name)
-        return cls.from_parts(
-            tokens,
-            symbol_ids[symbols],
-            symbol_ids[N_BYTES:],
-            special_tokens=special_ids,
-            pattern=pattern,
-            recipe_name=recipe.name,
-            merge_counts=merge_counts,
+        all_contents = [parts[part][0] for part in recipe.numbering]
+        all_lengths = np.concatenate([parts[part][1] for part in recipe.numbering])
+        name, sources = describe_pattern(pattern)
+        return cls(
+            np.concatenate([*all_contents, allocate_text(0)]),
+            np.concatenate([[0], np.cumsum(all_lengths)]),
+            symbol_ids[merge_symbols],
+            symbol_ids[N_BYTES:].copy(),
+            {name: first_special_id + i for i, name in enumerate(special_tokens)},
+            sources,
+            name,
+            recipe.name,
+            None if merge_counts is None else np.array(merge_counts, dtype=np.int64),
         )
 
     @classmethod

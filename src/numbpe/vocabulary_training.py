@@ -53,13 +53,17 @@ def word_unmerged(special_tokens: tuple[str, ...]) -> str:
 
 
 def train_vocabulary(
-    words: WordCounts, order: VocabularyOrder, budget: MemoryBudget, progress: Progress
+    words: WordCounts,
+    order: VocabularyOrder,
+    budget: MemoryBudget,
+    progress: Progress,
+    threads: int,
 ) -> tuple[TokenizerDefinition, bool]:
     """Return what was trained, and whether no pair was left before it had its size."""
     n_merges = order.vocab_size - count_unmerged(order.recipe, order.special_tokens)
     with merging_bar(words, n_merges, budget, progress) as show:
         train = _grow_from_bytes if order.recipe.shares_ids else _train_apart
-        return train(words, order, n_merges, show)
+        return train(words, order, n_merges, show, threads)
 
 
 @contextmanager
@@ -74,7 +78,11 @@ def merging_bar(
 
 
 def _train_apart(
-    words: WordCounts, order: VocabularyOrder, n_merges: int, show: Callable[[int], None]
+    words: WordCounts,
+    order: VocabularyOrder,
+    n_merges: int,
+    show: Callable[[int], None],
+    threads: int,
 ) -> tuple[TokenizerDefinition, bool]:
     """Train where ordinary tokens and special tokens have nothing to do with each other."""
     run = call_interruptibly(
@@ -86,10 +94,12 @@ def _train_apart(
             tie_rule=TIE_RULES[order.recipe.tie_rule],
             min_frequency=order.min_frequency,
             max_cells=order.max_token_nbytes,
+            threads=threads,
         )
     )
     merged = run.finish(show)
-    vocabulary = Vocabulary.from_training(
+    vocabulary = Vocabulary.from_symbols(
+        *run.spell_merged(),
         merged.pairs,
         recipe=order.recipe,
         special_tokens=order.special_tokens,
@@ -100,7 +110,7 @@ def _train_apart(
 
 
 def _grow_from_bytes(
-    words: WordCounts, order: VocabularyOrder, _: int, show: Callable[[int], None]
+    words: WordCounts, order: VocabularyOrder, _: int, show: Callable[[int], None], threads: int
 ) -> tuple[TokenizerDefinition, bool]:
     """Train where a special token that is spelled like an ordinary one has its id.
 
@@ -123,7 +133,7 @@ def _grow_from_bytes(
         order.min_frequency,
         order.max_token_nbytes,
     )
-    stopped_early = grow(growing, words, limits, show)
+    stopped_early = grow(growing, words, limits, show, threads=threads)
     # Those that nothing ordinary shares its id with.
     special = {name: token_id for name, token_id in ids.items() if not tokens[token_id]}
     for name, token_id in special.items():

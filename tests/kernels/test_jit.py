@@ -26,9 +26,9 @@ SCRIPT = """
 import sys
 import numpy as np
 from numbpe_kernels.csr import csr_write_cells
-cells, starts = np.zeros(4, np.int32), np.zeros(1, np.int64)
+cells = np.zeros(4, np.int32)
 contents = np.array([7, 8], np.uint8)
-csr_write_cells(contents, np.array([0, 2]), np.zeros(1, np.int64), cells, starts)
+csr_write_cells(contents, np.array([0, 2]), np.zeros(1, np.int64), cells)
 assert cells.tolist() == [-1, 7, 8, -1]
 print("numba" in sys.modules)
 """

@@ -74,6 +74,16 @@ def test_trainer_merge__short_pauses(monkeypatch):
         assert run_kernel(words, 30, "smallest_ids")[0] == expected, f"seed {seed}"
 
 
+@pytest.mark.parametrize("threads", [2, 5])
+def test_trainer_merge__threads(monkeypatch, threads):
+    """Truth: reference.train_symbols; words laid out and listed by several threads give the same."""
+    monkeypatch.setattr(merging, "CELLS_PER_PART", 16)
+    for seed in range(60):
+        words = make_random_words(seed)
+        expected = reference.train_symbols(words, 30, tie="greatest_bytes")
+        assert run_kernel(words, 30, "greatest_bytes", threads=threads)[0] == expected, seed
+
+
 def test_trainer_merge__limits():
     """Truth: reference.train_symbols with min_frequency and max_length."""
     for seed in range(60):
@@ -161,14 +171,18 @@ def test_token_compare__strings():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_list_pairs__grid(monkeypatch, seed):
-    """Truth: the table of pairs that is searched; a grid lists the same pairs at the same places."""
+    """Truth: the table of pairs that is searched; a grid lists the same pairs at the same places.
+
+    So do several, of parts of the corpus that may begin inside a word.
+    """
     words = make_random_words(seed)
     floor = 1 + seed % 7
     listed = []
     for most in (pair_listing.MAX_SYMBOLS, 0):
         monkeypatch.setattr(pair_listing, "MAX_SYMBOLS", most)
         run = lay_out_run(words, 10, "smallest_ids")
-        trainer = pair_listing.list_pairs(run.trainer, run.n_corpus_symbols, floor)
+        n_parts = 1 + seed % 4
+        trainer = pair_listing.list_pairs(run.trainer, run.n_corpus_symbols, floor, n_parts)
         rows = trainer.table.rows.reshape(-1, ROW_WIDTH)
         pairs = {
             int(key): (int(count), trainer.pool[first : first + length].tolist())
@@ -189,7 +203,9 @@ def test_list_pairs__grid_interpreted(monkeypatch):
     for seed in range(2):
         words = make_random_words(seed)
         expected = reference.train_symbols(words, 20, tie="greatest_bytes")
-        assert run_kernel(words, 20, "greatest_bytes")[0] == expected, f"seed {seed}"
+        for n_parts in (1, 2):
+            monkeypatch.setattr(merging, "count_parts", lambda *_, n_parts=n_parts: n_parts)
+            assert run_kernel(words, 20, "greatest_bytes")[0] == expected, f"seed {seed}"
 
 
 @pytest.mark.parametrize("n_symbols", [510, 511, 512, 600])

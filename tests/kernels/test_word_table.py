@@ -165,15 +165,36 @@ def count(words, n_slots):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("slice_words", [1, 30, 1 << 15])
-def test_table_sum__sums(monkeypatch, seed, slice_words):
-    """Truth: the sum of three collections.Counter; tables of any size, cut into any slices."""
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_table_sum__sums(monkeypatch, seed, slice_words, threads):
+    """Truth: the sum of three collections.Counter; tables of any size, cut into any slices.
+
+    The order of the words does not depend on threads.
+    """
     monkeypatch.setattr(word_sums, "SLICE_WORDS", slice_words)
     lists = [make_words(seed * 3 + part) + make_words(99) for part in range(3)]
     tables = [
         count(words, n_slots) for words, n_slots in zip(lists, (2048, 1024, 4096), strict=True)
     ]
     total = sum(map(Counter, lists), Counter())
-    assert read_words(*word_sums.TableSum(tables).add_up()) == dict(total)
+    words = word_sums.TableSum(tables, threads).add_up()
+    assert read_words(*words) == dict(total)
+    for one, other in zip(words, word_sums.TableSum(tables).add_up(), strict=True):
+        n_bytes = int(words[1][-1]) if one.dtype == np.uint8 else None
+        assert one[:n_bytes].tolist() == other[:n_bytes].tolist()
+
+
+def test_gathered_words__sections_that_are_full():
+    """Truth: by construction; what is written behind the last word of a section spoils no other."""
+    tables = [count([b"%d-%d" % (part, word) for word in range(40)], 128) for part in range(3)]
+    sizes = [(40, sum(len(word) for word in export(table))) for table in tables]
+    gathered = word_sums.GatheredWords(sizes)
+    for section in (2, 1, 0):
+        gathered.add(tables[section], section)
+    assert gathered.n_words == 120
+    assert read_words(*gathered.finish()) == {
+        b"%d-%d" % (part, word): 1 for part in range(3) for word in range(40)
+    }
 
 
 def test_table_sum__slices_that_run_over(monkeypatch, interpreted):
