@@ -7,7 +7,7 @@ one in the text.
 import os
 import re
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -21,6 +21,7 @@ from numbpe.literals import build_literals
 from numbpe.normalizers import apply_steps
 from numbpe.special_tokens import encode_special_token
 from numbpe.unicode_tables import load_unicode_tables
+from numbpe_kernels._jit import prepare_kernel
 from numbpe_kernels.added_tokens import (
     IGNORED,
     REFUSED,
@@ -83,6 +84,8 @@ class AddedTokenMatcher:
         )
         self.has_normalized = self._normalized.n_tokens > 0
         """Whether :meth:`find_normalized` may find something."""
+        self.cut_into = self._raw.cut_into
+        """What cuts a short raw text at the tokens in it; see there."""
 
     def may_find(self, data: bytes, special: SpecialPolicy) -> bool:
         """Return False if it is quick to see that :meth:`find` finds nothing in a text."""
@@ -132,15 +135,6 @@ class AddedTokenMatcher:
         ``parts[first_parts[i]:first_parts[i + 1]]``.
         """
         return self._raw.cut_rows(text, rows, special)
-
-    def cut_into(
-        self, text: TextArray, parts: NDArray[np.int64], stop: int, special: SpecialPolicy
-    ) -> int:
-        """Cut the raw text[:stop] at the tokens in it, into the first rows of ``parts``.
-
-        Returns how many there are, 0 if there may be more than ``parts`` has.
-        """
-        return self._raw.cut_into(text, parts, stop, special)
 
     def find_normalized_in_rows(
         self, text: TextArray, rows: NDArray[np.int64], special: SpecialPolicy
@@ -194,6 +188,7 @@ class _Search:
                 array = np.array(rules, dtype=np.uint8)
                 self._by_policy[policy] = _Described(AddedTokens(literals, ids, array, *bounds))
         self._idle: deque[tuple[memoryview, tuple[NDArray[np.int64], ...]]] = deque()
+        self._run_into: Callable[..., int] | None = None
         self._search_start = _compile_starts(list(found)).search
         self._first_byte = _find_common_prefix(list(found))[:1]
         self._search_head = _compile_heads(list(found)).search
@@ -238,10 +233,11 @@ class _Search:
         found[:, 2] = parts[:-1, 2]
         return found
 
-    def cut_into(
-        self, text: TextArray, parts: NDArray[np.int64], stop: int, special: SpecialPolicy
-    ) -> int:
-        """See :meth:`AddedTokenMatcher.cut_into`."""
+    def cut_into(self, text: TextArray, parts: NDArray[np.int64], stop: int, special: str) -> int:
+        """Cut text[:stop] at the tokens in it, into the first rows of ``parts``.
+
+        Returns how many there are, 0 if there may be more than ``parts`` has.
+        """
         tokens = self._by_policy[special]
         if tokens is None:
             parts[0] = 0, stop, -1
@@ -258,7 +254,10 @@ class _Search:
         rows, progress, first_parts = arrays
         numbers[1] = stop
         numbers[2] = numbers[3] = numbers[4] = numbers[5] = 0
-        status = added_tokens_run(tokens.descriptor, text, rows, progress, parts, first_parts)
+        arguments = (tokens.descriptor, text, rows, progress, parts, first_parts)
+        if self._run_into is None:
+            self._run_into = prepare_kernel(added_tokens_run, *arguments)
+        status = self._run_into(*arguments)
         n_parts, place = numbers[5], numbers[3]
         self._idle.append((numbers, arrays))
         if status >= 0:

@@ -1,7 +1,5 @@
 """One text to ids: cut at added tokens, in the arrays of a thread where it is short."""
 
-from functools import partial
-
 from numbpe.added_tokens import SpecialPolicy
 from numbpe.arrays import TokenIds
 from numbpe.encoder import Encoder
@@ -33,8 +31,8 @@ def encode_cut_text(
     n_characters: as for Encoder.encode_text.
     """
     if segmenter.leaves_text(content):
-        cut = partial(segmenter.matcher.cut_into, stop=len(content), special=special)
-        ids = encoder.encode_parts_of(content, cut, n_characters)
+        cut = segmenter.matcher.cut_into
+        ids = encoder.encode_parts_of(content, cut, special, n_characters)
         if ids is not None:
             return ids
     prepared = segmenter.prepare([content], special)

@@ -5,7 +5,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from numbpe.arrays import Offsets, TextArray, TokenIds, copy_text
 from numbpe.definition import TokenizerDefinition
 from numbpe.encoder_improving import improve_model, may_improve
-from numbpe.encoder_model import build_encoder_model, may_cut_at_junctions
+from numbpe.encoder_model import build_encoder_model, describe_missing_token, may_cut_at_junctions
 from numbpe.encoder_state import SHORT_NBYTES, SHORT_PARTS, ThreadState
-from numbpe.errors import DataError, shorten_value
 from numbpe.folding import build_fold_table
 from numbpe.junction_table import Junctions, build_junction_table
 from numbpe.patterns import Pattern
@@ -32,7 +31,7 @@ from numbpe.utf8 import write_utf8
 from numbpe_kernels import encoder_arrays as kernel
 from numbpe_kernels._jit import prepare_kernel
 from numbpe_kernels.automaton import automaton_find_cut
-from numbpe_kernels.characters import characters_decode, characters_find_cut
+from numbpe_kernels.characters import characters_find_cut
 from numbpe_kernels.encoder_runs import (
     encoder_run_at_junctions,
     encoder_run_by_automaton,
@@ -43,7 +42,6 @@ from numbpe_kernels.encoder_runs import (
     encoder_run_whole_parts,
 )
 from numbpe_kernels.encoder_views import JUNCTIONS_SIZE, EncoderCall
-from numbpe_kernels.model import CHARACTERS
 from numbpe_kernels.utf8 import utf8_count_beyond_ascii
 
 MUCH_NBYTES: Final = 1 << 16
@@ -63,6 +61,9 @@ PLAIN_SHARE: Final = 128
 """Text with fewer bytes beyond one a character than one in this many, or fewer than two outside ASCII, is
 encoded without looking for words to cut at junctions: the look takes a twentieth of the time of English
 text, and changes no ids."""
+
+CutText: TypeAlias = Callable[[TextArray, NDArray[np.int64], int, str], int]
+"""See Encoder.encode_parts_of."""
 
 _NO_JUNCTIONS: Final = np.zeros(JUNCTIONS_SIZE, dtype=np.int64)
 
@@ -115,7 +116,8 @@ class Encoder:
         Raises DataError for a byte or a character that has no token.
         """
         if self._cuts_slowly:
-            pieces, first_pieces = self._cut_slowly(text, parts)
+            assert self._pattern is not None
+            pieces, first_pieces = self._pattern.cut_parts(text, parts)
             values, offsets = self._encode(text, pieces, is_lean)
             return values, offsets[first_pieces]
         return self._encode(text, parts, is_lean)
@@ -128,23 +130,33 @@ class Encoder:
         n_characters: about how many characters it has, 0 where that is not known.
         is_lean: as for encode_parts.
         """
-        n_bytes = len(content)
-        if n_bytes > SHORT_NBYTES or self._cuts_slowly:
-            parts = np.array([[0, n_bytes, -1]], dtype=np.int64)
+        if len(content) > SHORT_NBYTES or self._cuts_slowly:
+            parts = np.array([[0, len(content), -1]], dtype=np.int64)
             return self.encode_parts(copy_text(content), parts, is_lean=is_lean)[0]
-        state = self._borrow_state(LEAN_NBYTES if is_lean else MORE_NBYTES)
-        try:
-            # Arrays that are there already: making new ones takes as long as encoding does.
-            state.begin_text(content, n_bytes)
-            is_ascii = n_bytes == n_characters
-            n_beyond = 0 if is_ascii else self._count_beyond(state, content, n_characters)
-            self._run(state, state.text, state.part, n_beyond, is_lean)
-            return state.ids[: state.offsets_view[1]].copy()
-        finally:
-            self._return_state(state)
+        ids = self._encode_bytes(content, n_characters, is_lean=is_lean)
+        assert ids is not None  # since nothing cuts it
+        return ids
 
-    def encode_str(self, text: str) -> TokenIds | None:
-        """Return the ids of a str without added tokens, in most cases of a short one, else None.
+    def encode_parts_of(
+        self, content: bytes, cut: CutText, special: str, n_characters: int = 0
+    ) -> TokenIds | None:
+        """Return the ids of one text that ``cut`` divides; None if it is not short.
+
+        cut, special: writes the parts of the text, which begins the first array and ends at the third
+            argument, to the second, see encode_parts; returns how many there are, 0 if they find no
+            room. Its last argument is ``special``.
+        n_characters: as for encode_text.
+        """
+        if len(content) > SHORT_NBYTES or self._cuts_slowly:
+            return None
+        return self._encode_bytes(content, n_characters, cut, special)
+
+    def encode_str(
+        self, text: str, cut: CutText | None = None, special: str = "allow"
+    ) -> TokenIds | None:
+        """Return the ids of a str, in most cases of a short one, else None.
+
+        cut, special: as for encode_parts_of; None where there is nothing to cut.
 
         What Python does for a text of 512 bytes takes as long as the kernel: here it is the least.
         """
@@ -158,53 +170,69 @@ class Encoder:
         try:
             if state.model is not self._model or self._may_improve:
                 return None
-            n_beyond = 0
-            n_bytes = n_characters
             if text.isascii():
-                state.text_view[:n_bytes] = text.encode()
-            else:
-                n_bytes = write_utf8(text, state.text)
-                if n_bytes < 0:
-                    return None
-                n_beyond = n_bytes - n_characters
-            state.begin_part(n_bytes)
-            if self._may_refine and n_beyond * PLAIN_SHARE > n_bytes:
-                self._run(state, state.text, state.part, n_beyond)
-            else:
-                while status := self._run_kernel(state.descriptor, _NO_JUNCTIONS, False):
-                    self._go_on(status, state, state.text, state.part)
-            return state.ids[: state.offsets_view[1]].copy()
+                state.text_view[:n_characters] = text.encode()
+                return self._encode_short(state, n_characters, 0, cut, special)
+            n_bytes = write_utf8(text, state.text)
+            if n_bytes < 0:
+                return None
+            n_beyond = n_bytes - n_characters
+            if not self._may_refine or n_beyond * PLAIN_SHARE <= n_bytes:
+                n_beyond = 0
+            return self._encode_short(state, n_bytes, n_beyond, cut, special)
         finally:
             self._return_state(state)
 
-    def encode_parts_of(
+    def _encode_bytes(
         self,
         content: bytes,
-        cut: Callable[[TextArray, NDArray[np.int64]], int],
-        n_characters: int = 0,
+        n_characters: int,
+        cut: CutText | None = None,
+        special: str = "allow",
+        *,
+        is_lean: bool = False,
     ) -> TokenIds | None:
-        """Return the ids of one text that ``cut`` divides; None if it is not short.
-
-        cut: writes the parts of the text, which begins the first array, to the second, see
-            encode_parts; returns how many there are, 0 if they find no room.
-        n_characters: as for encode_text.
-        """
+        """Return the ids of a short text; None if ``cut`` finds no room for its parts."""
         n_bytes = len(content)
-        if n_bytes > SHORT_NBYTES or self._cuts_slowly:
-            return None
-        state = self._borrow_state()
+        state = self._borrow_state(LEAN_NBYTES if is_lean else MORE_NBYTES)
         try:
-            state.begin_text(content, n_bytes)
-            n_parts = cut(state.text, state.parts)
+            state.text_view[:n_bytes] = content
+            is_ascii = n_bytes == n_characters
+            n_beyond = 0 if is_ascii else self._count_beyond(state, content, n_characters)
+            return self._encode_short(state, n_bytes, n_beyond, cut, special, is_lean)
+        finally:
+            self._return_state(state)
+
+    def _encode_short(
+        self,
+        state: ThreadState,
+        n_bytes: int,
+        n_beyond: int,
+        cut: CutText | None,
+        special: str,
+        is_lean: bool = False,
+    ) -> TokenIds | None:
+        """Return the ids of what the text of the state begins with; None as _encode_bytes."""
+        # In arrays that are there already: making new ones takes as long as encoding does.
+        n_parts, parts = 1, state.part
+        if cut is not None:
+            n_parts = cut(state.text, state.parts, n_bytes, special)
             if n_parts == 0:
                 return None
+        state.begin_part(n_bytes)
+        if n_parts > 1:
+            parts = state.parts[:n_parts]
             state.take_parts(n_parts)
-            n_beyond = self._count_beyond(state, content, n_characters)
-            self._run(state, state.text, state.parts[:n_parts], n_beyond)
+        try:
+            if n_beyond:
+                self._run(state, state.text, parts, n_beyond, is_lean)
+            else:
+                while status := self._run_kernel(state.descriptor, _NO_JUNCTIONS, False):
+                    self._go_on(status, state, state.text, parts)
             return state.ids[: state.offsets_view[n_parts]].copy()
         finally:
-            state.set_call()
-            self._return_state(state)
+            if n_parts > 1:
+                state.set_call()
 
     def _count_beyond(self, state: ThreadState, content: bytes, n_characters: int) -> int:
         """Return about how many bytes are not ASCII, 0 where no words are looked for to cut at junctions.
@@ -278,7 +306,7 @@ class Encoder:
         if status == kernel.NO_TOKEN:
             # Words that were entered with this one have no ids.
             state.empty_cache()
-            raise self._describe_missing_token(text, state.needed, parts)
+            raise describe_missing_token(self._model, text, state.needed, parts)
         if status != kernel.PAUSED:
             state.make_room(status)
 
@@ -336,24 +364,6 @@ class Encoder:
             state.shrink()
         self._idle_states.append(state)
 
-    def _cut_slowly(
-        self, text: TextArray, parts: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], Offsets]:
-        """Return each piece of each part as a part, and the first piece of each part."""
-        assert self._pattern is not None
-        found = [np.empty((0, 3), dtype=np.int64)]
-        first_pieces = np.zeros(len(parts) + 1, dtype=np.int64)
-        for i, (start, stop, token_id) in enumerate(parts.tolist()):
-            ends = self._pattern.find_ends(text, start, stop)
-            pieces = np.full((len(ends) + 1, 3), -1, dtype=np.int64)
-            pieces[:-1, 1] = ends
-            pieces[1:, 0] = ends
-            pieces[0, 0] = start
-            pieces[-1] = stop, stop, token_id
-            found.append(pieces)
-            first_pieces[i + 1] = first_pieces[i] + len(pieces)
-        return np.concatenate(found), first_pieces
-
     def find_cut(self, text: TextArray, start: int, stop: int) -> int:
         """Return the last position inside text[start:stop] where cutting changes no ids, or -1.
 
@@ -365,25 +375,6 @@ class Encoder:
         if self._cuts_at_junctions:
             return int(characters_find_cut(self._model.characters, text, start, stop))
         return -1
-
-    def _describe_missing_token(
-        self, text: TextArray, position: int, parts: NDArray[np.int64]
-    ) -> DataError:
-        """Return the error for a byte or a character at ``position`` that has no token."""
-        is_part = (parts[:, 0] <= position) & (position < parts[:, 1])
-        stop = int(parts[is_part, 1][0])
-        kind = "byte"
-        found = f"0x{int(text[position]):02X}"
-        if self._model.rules[CHARACTERS]:
-            character = int(characters_decode(text, position, stop))
-            kind = "character"
-            content = text[position : position + (character & 7)].tobytes()
-            found = shorten_value(content.decode("utf-8", "backslashreplace"))
-        return DataError(
-            f"cannot encode the {kind} {found} at byte {position} of the text: the vocabulary has "
-            f"no token for it; use a vocabulary with all {kind}s of the text, or one with an "
-            "unknown token"
-        )
 
 
 _RUNS = {

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from numbpe.arrays import copy_text
+from numbpe.arrays import TextArray, copy_text
 from numbpe.definition import TokenizerDefinition
 from numbpe.encoder_state import make_scratch
-from numbpe.errors import DataError
+from numbpe.errors import DataError, shorten_value
 from numbpe.recipes import N_BYTES
 from numbpe.vocabulary import Vocabulary
 from numbpe_kernels import model as kernel
@@ -15,6 +15,7 @@ from numbpe_kernels.characters import (
     EMPTY_PAIR,
     N_CODE_POINTS,
     CharacterTable,
+    characters_decode,
     characters_fill_pairs,
 )
 from numbpe_kernels.folding import make_no_folds
@@ -228,3 +229,23 @@ def _list_joined_pairs(vocabulary: Vocabulary) -> NDArray[np.int64]:
     keys = points[:-1] << 21 | points[1:]
     is_inside = (points[:-1] != ord(border)) & (points[1:] != ord(border))
     return np.unique(keys[is_inside])
+
+
+def describe_missing_token(
+    model: kernel.EncoderModel, text: TextArray, position: int, parts: NDArray[np.int64]
+) -> DataError:
+    """Return the error for a byte or a character at ``position`` of some parts that has no token."""
+    is_part = (parts[:, 0] <= position) & (position < parts[:, 1])
+    stop = int(parts[is_part, 1][0])
+    kind = "byte"
+    found = f"0x{int(text[position]):02X}"
+    if model.rules[kernel.CHARACTERS]:
+        character = int(characters_decode(text, position, stop))
+        kind = "character"
+        content = text[position : position + (character & 7)].tobytes()
+        found = shorten_value(content.decode("utf-8", "backslashreplace"))
+    return DataError(
+        f"cannot encode the {kind} {found} at byte {position} of the text: the vocabulary has "
+        f"no token for it; use a vocabulary with all {kind}s of the text, or one with an "
+        "unknown token"
+    )

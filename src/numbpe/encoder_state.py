@@ -195,13 +195,8 @@ class ThreadState:
         """The position or the size that the last status speaks of."""
         return int(self.arrays.progress[kernel.NEEDED])
 
-    def begin_text(self, content: bytes, n_bytes: int) -> None:
-        """Take a short text as one part, and make ready for it. n_bytes: its length."""
-        self.text_view[:n_bytes] = content
-        self.begin_part(n_bytes)
-
     def begin_part(self, n_bytes: int) -> None:
-        """Take the first bytes of ``text`` as one part, and make ready for it."""
+        """Take the first bytes of ``text`` as one part, and make ready for them."""
         self._part_numbers[1] = n_bytes
         self._cursors[:] = self._beginning
         self.n_encoded_nbytes += n_bytes

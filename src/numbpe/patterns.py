@@ -100,6 +100,27 @@ class Pattern:
         ends = self.find_ends(copy_text(text), 0, len(text)).tolist()
         return [text[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
 
+    def cut_parts(
+        self, text: TextArray, parts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return each piece of each part of ``text`` as a part, and the first piece of each part.
+
+        parts : (p, 3) int64, start, stop, and the id of the added token behind it, -1 for none
+        Returns (q, 3) int64, of which those with an id behind them are empty, and (p + 1,) int64.
+        """
+        found = [np.empty((0, 3), dtype=np.int64)]
+        first_pieces = np.zeros(len(parts) + 1, dtype=np.int64)
+        for i, (start, stop, token_id) in enumerate(parts.tolist()):
+            ends = self.find_ends(text, start, stop)
+            pieces = np.full((len(ends) + 1, 3), -1, dtype=np.int64)
+            pieces[:-1, 1] = ends
+            pieces[1:, 0] = ends
+            pieces[0, 0] = start
+            pieces[-1] = stop, stop, token_id
+            found.append(pieces)
+            first_pieces[i + 1] = first_pieces[i] + len(pieces)
+        return np.concatenate(found), first_pieces
+
     def _find_ends_slowly(self, data: bytes) -> NDArray[np.int64]:
         """Return the ends of the pieces of ``data`` by the regex module."""
         if not data:

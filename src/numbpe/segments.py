@@ -60,6 +60,10 @@ class Segmenter:
             return False
         return not self._changes_text or (self._leaves_ascii and text.isascii())
 
+    def leaves_between(self, text: str) -> bool:
+        """Return whether what stands between added tokens stays as it is, as far as it is quick to see."""
+        return not self._changes_text or (self._leaves_ascii and text.isascii())
+
     def change_whole(self, content: bytes, special: SpecialPolicy, is_ascii: bool) -> bytes | None:
         """Return what a text becomes if it is one part, without an added token; None otherwise.
 

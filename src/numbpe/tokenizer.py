@@ -270,8 +270,11 @@ class Tokenizer:
         if special != "allow":
             check_policy(special)
         ids = None
-        if type(text) is str and self._segmenter.leaves_str(text):
-            ids = self._encoder.encode_str(text)
+        if type(text) is str:
+            if self._segmenter.leaves_str(text):
+                ids = self._encoder.encode_str(text)
+            elif self._segmenter.leaves_between(text):
+                ids = self._encoder.encode_str(text, self._segmenter.matcher.cut_into, special)
         if ids is None:
             ids = encode_any_text(self._segmenter, self._encoder, text, special)
         return self._add_template(ids) if add_special_tokens else ids
