@@ -11,11 +11,18 @@ from numbpe.utf8 import LEAST_CHARACTERS
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 
 
-@pytest.fixture
-def tokenizer() -> Tokenizer:
+@pytest.fixture(params=["at first", "improved"])
+def tokenizer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Tokenizer:
+    """As long as an encoder may still be improved, it takes every text the long way."""
     merges = [(b"a", b"b"), (b" ", b"ab"), (b"\xe4", b"\xb8"), (b"\xe4\xb8", b"\xad")]
     vocab = BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
-    return Tokenizer(vocab, merges, ["<s>", "<s><s>", "<end>"])
+    tokenizer = Tokenizer(vocab, merges, ["<s>", "<s><s>", "<end>"])
+    if request.param == "improved":
+        monkeypatch.setattr("numbpe.encoder.MORE_NBYTES", 1)
+        for _ in range(2):
+            tokenizer.encode("ab ab")
+        assert not tokenizer._encoder._may_improve
+    return tokenizer
 
 
 def encode_by_parts(tokenizer: Tokenizer, text: str) -> list[int]:
