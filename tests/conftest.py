@@ -1,6 +1,7 @@
 """What tests share: where the reference data lies, modules of the benchmarks, and seeded randomness."""
 
 import importlib
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -9,6 +10,15 @@ import numpy as np
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C end programs again where a shell has started the tests in the background.
+
+    Such a shell has SIGINT ignored, by all programs that are started here, too, and they wait forever.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -150,7 +150,11 @@ def test_consume_in_threads__stops_at_ctrl_c(n_threads: int) -> None:
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=30)
+        try:
+            output, _ = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
     assert output == "interrupted 1\n"
     assert process.returncode == 0
 
