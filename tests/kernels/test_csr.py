@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from numbpe import merging
+from numbpe import weighted_cells
 from numbpe_kernels import csr, training_state
 
 N_WEIGHTS = 5
@@ -86,11 +86,11 @@ def test_csr_write_tokens__lists(kernels):
 @pytest.mark.parametrize("threads", [1, 2, 3, 9])
 def test_build_weighted_cells__runs(monkeypatch, heavy, threads):
     """Truth: words sorted by their counts; where a count begins, and the words that have it."""
-    monkeypatch.setattr(merging, "HEAVY", heavy)
-    monkeypatch.setattr(merging, "CELLS_PER_PART", 20)
+    monkeypatch.setattr(weighted_cells, "HEAVY", heavy)
+    monkeypatch.setattr(weighted_cells, "CELLS_PER_PART", 20)
     items, weights = make_items(7)
     contents, offsets = join(items, np.uint8)
-    corpus = merging.build_weighted_cells(
+    corpus = weighted_cells.build_weighted_cells(
         contents, offsets, np.array(weights, dtype=np.int64), threads=threads
     )
     assert corpus.run_counts.tolist() == sorted(set(weights), reverse=True)
@@ -116,7 +116,9 @@ def test_build_weighted_cells__no_pairs():
     """Truth: by definition; no word of two symbols, or no word at all."""
     for items in ([], [[1], [2]]):
         contents, offsets = join(items, np.uint8)
-        corpus = merging.build_weighted_cells(contents, offsets, np.ones(len(items), np.int64))
+        corpus = weighted_cells.build_weighted_cells(
+            contents, offsets, np.ones(len(items), np.int64)
+        )
         assert corpus.cells.tolist() == [-1]
         assert corpus.run_starts.tolist() == [0, 1]
         assert corpus.run_counts.tolist() == [0]

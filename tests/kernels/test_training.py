@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from numbpe import merging, pair_listing, reference
+from numbpe import merging, pair_listing, reference, weighted_cells
 from numbpe_kernels import heap, pair_births, training
 from numbpe_kernels.heap import TIE_GREATEST_SYMBOLS, TIE_SMALLEST_IDS
 from numbpe_kernels.pair_table import EMPTY_KEY, ROW_WIDTH
@@ -77,7 +77,7 @@ def test_trainer_merge__short_pauses(monkeypatch):
 @pytest.mark.parametrize("threads", [2, 5])
 def test_trainer_merge__threads(monkeypatch, threads):
     """Truth: reference.train_symbols; words laid out and listed by several threads give the same."""
-    monkeypatch.setattr(merging, "CELLS_PER_PART", 16)
+    monkeypatch.setattr(weighted_cells, "CELLS_PER_PART", 16)
     for seed in range(60):
         words = make_random_words(seed)
         expected = reference.train_symbols(words, 30, tie="greatest_bytes")
