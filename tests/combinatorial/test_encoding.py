@@ -109,13 +109,15 @@ def test_encode__takes_small_caches_and_little_room(samples: Any) -> None:
 def test_encode__is_near_linear_in_long_words_and_gaps(samples: Any, character: str) -> None:
     """Truth: a word of eight times the letters takes about eight times the time, and comes back."""
     tokenizer = CombinatorialTokenizer(samples.make_vocabulary(split_camel=True))
-    tokenizer.encode("warm")
     seconds = []
     for n in (125_000, 1_000_000):
         text = "x" + character * (n // len(character))
-        started = time.perf_counter()
-        rows = tokenizer.encode(text)
-        seconds.append(time.perf_counter() - started)
+        turns = []
+        for _ in range(2):  # In the first, kernels may be compiled.
+            started = time.perf_counter()
+            rows = tokenizer.encode(text)
+            turns.append(time.perf_counter() - started)
+        seconds.append(min(turns))
         assert tokenizer.decode(rows) == text
     assert seconds[1] < 40 * seconds[0] + 1
     short = "x" + character * 301 + "y"
