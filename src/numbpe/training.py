@@ -19,6 +19,7 @@ from numbpe.parallel import resolve_threads
 from numbpe.patterns import compile_pattern
 from numbpe.progress import Progress
 from numbpe.recipes import Recipe, get_recipe
+from numbpe.small_pages import small_pages
 from numbpe.special_tokens import check_special_tokens
 from numbpe.tokenizer import Tokenizer
 from numbpe.training_options import (
@@ -185,7 +186,7 @@ def train_with_report(
     cut_tokens = names if rules.cuts_special_tokens else ()
     run = make_run(compiled, cut_tokens, threads, memory, engine, cuts_lines=rules.cuts_lines)
 
-    with use_checkpoint(checkpoint, resume=resume) as kept:
+    with use_checkpoint(checkpoint, resume=resume) as kept, small_pages():
         started = time.perf_counter()
         how = CountingOptions(errors, bars, chunk_nbytes, on_counted, kept)
         words = count_source(source, run, rules, how, reading)
