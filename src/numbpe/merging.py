@@ -203,8 +203,8 @@ class MergeRun:
     def spell_merged(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Return the bytes of what all merges made, of symbols that are bytes, and the lengths."""
         order = self.trainer.order
-        n_symbols, stop = (int(self.trainer.state[kernel.N_TOKENS]) - n for n in (self.n_merges, 0))
-        offsets = order.offsets[n_symbols : stop + 1]
+        stop = int(self.trainer.state[kernel.N_TOKENS])
+        offsets = order.offsets[stop - self.n_merges : stop + 1]
         return order.contents[offsets[0] : offsets[-1]].astype(np.uint8), np.diff(offsets)
 
     def finish(self, on_progress: Callable[[int], None] | None = None) -> MergeResult:

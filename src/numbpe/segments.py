@@ -60,10 +60,6 @@ class Segmenter:
             return False
         return not self._changes_text or (self._leaves_ascii and text.isascii())
 
-    def leaves_between(self, text: str) -> bool:
-        """Return whether what stands between added tokens stays as it is, as far as it is quick to see."""
-        return not self._changes_text or (self._leaves_ascii and text.isascii())
-
     def change_whole(self, content: bytes, special: SpecialPolicy, is_ascii: bool) -> bytes | None:
         """Return what a text becomes if it is one part, without an added token; None otherwise.
 
@@ -84,9 +80,9 @@ class Segmenter:
             return None
         return self._preparation_changer.change_text(changed) if self._preparation else changed
 
-    def leaves_text(self, content: bytes) -> bool:
+    def leaves_text(self, text: str | bytes) -> bool:
         """Return whether text between added tokens stays as it is, as far as it is quick to see."""
-        return not self._changes_text or (self._leaves_ascii and content.isascii())
+        return not self._changes_text or (self._leaves_ascii and text.isascii())
 
     def prepare(self, texts: Sequence[str | bytes], special: SpecialPolicy) -> PreparedText:
         """Return the parts of ``texts``.

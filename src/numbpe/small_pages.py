@@ -5,25 +5,42 @@ machine: up to 10 ms a MB there, where small pages are taken from what was used 
 has memory at hand, training in huge pages is up to a tenth faster; where not, it takes twice or three times as long.
 """
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
 
+_lock = threading.Lock()
+_blocks: list[bool] = []
+"""What the switch was when each of the blocks began that have not ended."""
+
 
 @contextmanager
 def small_pages() -> Iterator[None]:
-    """Let arrays that are made in the block lie in small pages, as NUMPY_MADVISE_HUGEPAGE=0 does for a process.
+    """Let arrays that are made meanwhile lie in small pages, as NUMPY_MADVISE_HUGEPAGE=0 does for a process.
 
-    It is NumPy's own switch, of no public name: where that is missing, nothing is done.
+    All arrays of the process: the switch is NumPy's own. When the last of several blocks has ended, in
+    whatever thread, it is as it was before the first. It has no public name: where it is missing, nothing is done.
     """
-    module = getattr(getattr(np, "_core", None), "multiarray", None)
-    switch = getattr(module, "_set_madvise_hugepage", None)
+    switch = find_switch()
     if switch is None:
         yield
         return
-    was_on = switch(False)
+    with _lock:
+        _blocks.append(bool(switch(False)))
     try:
         yield
     finally:
-        switch(bool(was_on))
+        with _lock:
+            # That of the first block stays until no other is left.
+            was_on = _blocks[0]
+            _blocks.pop()
+            if not _blocks:
+                switch(was_on)
+
+
+def find_switch() -> Callable[[bool], bool] | None:
+    """Return what sets whether NumPy asks for huge pages, and says what was set; None if there is none."""
+    module = getattr(getattr(np, "_core", None), "multiarray", None)
+    return getattr(module, "_set_madvise_hugepage", None)

@@ -273,7 +273,7 @@ class Tokenizer:
         if type(text) is str:
             if self._segmenter.leaves_str(text):
                 ids = self._encoder.encode_str(text)
-            elif self._segmenter.leaves_between(text):
+            elif self._segmenter.leaves_text(text):
                 ids = self._encoder.encode_str(text, self._segmenter.matcher.cut_into, special)
         if ids is None:
             ids = encode_any_text(self._segmenter, self._encoder, text, special)

@@ -67,7 +67,7 @@ class GatheredWords:
             self._firsts.tolist(), self._cursors.tolist(), strict=True
         ):
             stop_word, stop_byte = n_words + last_word - word, n_bytes + last_byte - byte
-            if byte > n_bytes:  # the section before it was not full
+            if byte > n_bytes:  # of all but the first section, since each has padding
                 self._contents[n_bytes:stop_byte] = self._contents[byte:last_byte]
                 self._offsets[word:last_word] -= byte - n_bytes
                 self._offsets[n_words:stop_word] = self._offsets[word:last_word]
