@@ -1,11 +1,15 @@
 """One text with added tokens: the arrays of a thread and those of its own give the same ids."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from numbpe import Tokenizer
+from numbpe.definition import Normalization
 from numbpe.encoder_state import SHORT_NBYTES, SHORT_PARTS
 from numbpe.errors import ArgumentError, DataError
+from numbpe.normalizers import apply_steps
 from numbpe.utf8 import LEAST_CHARACTERS
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -112,3 +116,51 @@ def test_encode__of_a_str_with_a_byte_that_has_no_token(monkeypatch: pytest.Monk
         with pytest.raises(DataError, match="cannot encode the byte 0x63 at byte 3"):
             tokenizer.encode("aabc")
         assert tokenizer.encode("aab").tolist() == [0, 2]
+
+
+NFC = Normalization("NFC")
+PIECES = [
+    "ab",
+    " ",
+    "\u4e2d",
+    "\xe9",
+    "e\u0301",
+    "\u0958",
+    "\u0e01\u0e38\u0e48",
+    "\u0e48\u0e38",
+    "<",
+    "\u0338",
+    "<s>",
+]
+
+
+def make_composing(tokenizer: Tokenizer) -> Tokenizer:
+    definition = dataclasses.replace(tokenizer.definition, normalizer=(NFC,))
+    return Tokenizer.from_definition(definition)
+
+
+@pytest.mark.parametrize("n_most", [12, 600, SHORT_NBYTES // 4])
+@pytest.mark.parametrize("n_pieces", [4, 8, len(PIECES)])
+def test_encode__of_what_nfc_changes(
+    n_most: int,
+    n_pieces: int,
+    tokenizer: Tokenizer,
+    monkeypatch: pytest.MonkeyPatch,
+    rng: np.random.Generator,
+) -> None:
+    """Truth: apply_steps on the parts between added tokens, encoded by a tokenizer without NFC."""
+    composing = make_composing(tokenizer)
+    monkeypatch.setattr("numbpe.encoder.MORE_NBYTES", 1)
+    for _ in range(2):
+        composing.encode("ab ab")
+    for size in rng.integers(1, n_most, size=max(4, 3000 // n_most)).tolist():
+        text = "".join(rng.choice(PIECES[:n_pieces], size=size))
+        parts = [apply_steps([NFC], part) for part in text.split("<s>")]
+        expected = encode_by_parts(tokenizer, "<s>".join(parts))
+        assert composing.encode(text).tolist() == expected
+        assert composing.encode(text.encode()).tolist() == expected
+        assert composing.encode_batch([text])[0].tolist() == expected
+    refused = "\u4e2d\xe9<s>"
+    with pytest.raises(ArgumentError, match="spells the special token '<s>' at byte 5"):
+        composing.encode(refused, special="error")
+    assert composing.encode(refused, special="text").tolist()[-3:] == list(b"<s>")

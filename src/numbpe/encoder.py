@@ -5,7 +5,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numbpe.encoder_state import SHORT_NBYTES, SHORT_PARTS, ThreadState
 from numbpe.folding import build_fold_table
 from numbpe.junction_table import Junctions, build_junction_table
 from numbpe.patterns import Pattern
+from numbpe.quick_ways import CutText, QuickWay
 from numbpe.scanner_tables import (
     AUTOMATON,
     CL100K,
@@ -61,9 +62,6 @@ PLAIN_SHARE: Final = 128
 """Text with fewer bytes beyond one a character than one in this many, or fewer than two outside ASCII, is
 encoded without looking for words to cut at junctions: the look takes a twentieth of the time of English
 text, and changes no ids."""
-
-CutText: TypeAlias = Callable[[TextArray, NDArray[np.int64], int, str], int]
-"""See Encoder.encode_parts_of."""
 
 _NO_JUNCTIONS: Final = np.zeros(JUNCTIONS_SIZE, dtype=np.int64)
 
@@ -142,21 +140,17 @@ class Encoder:
     ) -> TokenIds | None:
         """Return the ids of one text that ``cut`` divides; None if it is not short.
 
-        cut, special: writes the parts of the text, which begins the first array and ends at the third
-            argument, to the second, see encode_parts; returns how many there are, 0 if they find no
-            room. Its last argument is ``special``.
+        cut, special: ``special`` is its last argument.
         n_characters: as for encode_text.
         """
         if len(content) > SHORT_NBYTES or self._cuts_slowly:
             return None
         return self._encode_bytes(content, n_characters, cut, special)
 
-    def encode_str(
-        self, text: str, cut: CutText | None = None, special: str = "allow"
-    ) -> TokenIds | None:
+    def encode_str(self, text: str, special: str, way: QuickWay) -> TokenIds | None:
         """Return the ids of a str, in most cases of a short one, else None.
 
-        cut, special: as for encode_parts_of; None where there is nothing to cut.
+        special: as for encode_parts_of.
 
         What Python does for a text of 512 bytes takes as long as the kernel: here it is the least.
         """
@@ -170,10 +164,13 @@ class Encoder:
         try:
             if state.model is not self._model or self._may_improve:
                 return None
+            cut, change = way
             if text.isascii():
                 state.text_view[:n_characters] = text.encode()
                 return self._encode_short(state, n_characters, 0, cut, special)
-            n_bytes = write_utf8(text, state.text)
+            n_bytes = write_utf8(text, state.text, state.text_view)
+            if change is not None and n_bytes > 0:
+                n_bytes = change(state.text, n_bytes)
             if n_bytes < 0:
                 return None
             n_beyond = n_bytes - n_characters

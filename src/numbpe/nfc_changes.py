@@ -1,5 +1,7 @@
 """Changing texts to NFC where they are not yet: nearly all text is, and stays untouched."""
 
+from collections import deque
+from collections.abc import Callable
 from functools import cached_property
 from typing import Final
 
@@ -9,7 +11,9 @@ from numpy.typing import NDArray
 from numbpe.arrays import TextArray, join_texts
 from numbpe.nfc_table import Composition, load_composition
 from numbpe.normalizers import normalize_text
-from numbpe_kernels.nfc import CHAIN_SIZE, TOO_MANY, nfc_find_regions
+from numbpe_kernels._jit import prepare_kernel
+from numbpe_kernels.constants import TEXT_PADDING
+from numbpe_kernels.nfc import CHAIN_SIZE, TOO_MANY, nfc_find_in_text, nfc_find_regions
 
 MIN_NBYTES: Final = 1024
 """Bytes of a text from which on it takes less time to call the kernel than to normalize it all."""
@@ -25,9 +29,53 @@ class Composer:
     Bytes that are not UTF-8 stay as they are.
     """
 
+    def __init__(self) -> None:
+        self._idle_rooms: deque[tuple[NDArray[np.int64], NDArray[np.int64]]] = deque()
+
     @cached_property
     def _composition(self) -> Composition:
         return load_composition()
+
+    @cached_property
+    def _find_in_text(self) -> Callable[..., int]:
+        descriptor, text = self._composition.descriptor, np.empty(0, dtype=np.uint8)
+        return prepare_kernel(nfc_find_in_text, descriptor, text, 0, *_make_rooms())
+
+    def keep_short_text(self, text: TextArray, n_bytes: int) -> int:
+        """Return ``n_bytes`` if the first so many bytes, and with them each part of theirs, are in NFC, else -1.
+
+        text: readable ``TEXT_PADDING`` bytes past ``n_bytes``.
+        """
+        return self._change_short_text(text, n_bytes, may_change=False)
+
+    def change_short_text(self, text: TextArray, n_bytes: int) -> int:
+        """Change the text that is the first bytes of an array to NFC; return its length then.
+
+        text: readable ``TEXT_PADDING`` bytes past the result.
+
+        Returns -1 for a text, left as it is, in which much is to be changed, or that finds no room.
+        """
+        return self._change_short_text(text, n_bytes, may_change=True)
+
+    def _change_short_text(self, text: TextArray, n_bytes: int, *, may_change: bool) -> int:
+        try:
+            # Making them takes longer than looking at a sentence.
+            rooms = self._idle_rooms.pop()
+        except IndexError:
+            rooms = _make_rooms()
+        try:
+            n_regions = self._find_in_text(self._composition.descriptor, text, n_bytes, *rooms)
+            if n_regions == 0:
+                return n_bytes
+            if n_regions == TOO_MANY or not may_change:
+                return -1
+            data, _ = _replace_regions(text[:n_bytes].tobytes(), rooms[1][:n_regions], 0)
+        finally:
+            self._idle_rooms.append(rooms)
+        if len(data) + TEXT_PADDING > len(text):
+            return -1
+        text[: len(data)] = np.frombuffer(data, dtype=np.uint8)
+        return len(data)
 
     def change_parts(
         self, text: TextArray, parts: NDArray[np.int64]
@@ -71,6 +119,11 @@ class Composer:
         regions[:, 0] = np.arange(len(parts))
         regions[:, 1:] = parts[:, :2]
         return regions
+
+
+def _make_rooms() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return room for a chain, and for the regions of a text."""
+    return np.empty(CHAIN_SIZE, dtype=np.int64), np.empty((_MOST_REGIONS, 3), dtype=np.int64)
 
 
 def _replace_regions(

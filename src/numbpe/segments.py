@@ -12,7 +12,8 @@ from numbpe.alignments import apply_steps_aligned
 from numbpe.arrays import Offsets, TextArray, copy_text, join_texts
 from numbpe.definition import Prepend, TextStep, TokenizerDefinition
 from numbpe.normalizers import may_change
-from numbpe.text_changes import TextChanger, leave_ascii
+from numbpe.quick_ways import QuickWay
+from numbpe.text_changes import TextChanger, find_composer, leave_ascii
 from numbpe.utf8 import encode_utf8
 
 _LONG_NBYTES: Final = 1 << 12
@@ -52,13 +53,27 @@ class Segmenter:
         steps = (*self._normalizer, *self._preparation)
         self._first_character = self.matcher.find_first_character()
         self._leaves_ascii = not self.matcher.has_normalized and leave_ascii(steps)
+        composer = None if self.matcher.has_normalized else find_composer(steps)
+        cut = self.matcher.cut_into
+        self._ways_as_is = QuickWay(None, None), QuickWay(cut, None)
+        self._ways_composed: tuple[QuickWay, QuickWay] | None = None
+        if composer is not None:
+            # Text between added tokens is changed part by part; where nothing is to be changed, no part is.
+            self._ways_composed = (
+                QuickWay(None, composer.change_short_text),
+                QuickWay(cut, composer.keep_short_text),
+            )
 
-    def leaves_str(self, text: str) -> bool:
-        """Return whether a text is one part that stays as it is, as far as it is quick to see."""
+    def find_quick_way(self, text: str) -> QuickWay | None:
+        """Return how a text is encoded quickly, None if there is no such way."""
+        if not self._changes_text or (self._leaves_ascii and text.isascii()):
+            ways = self._ways_as_is
+        elif self._ways_composed is not None:
+            ways = self._ways_composed
+        else:
+            return None
         first = self._first_character
-        if first is None or (first and first in text):
-            return False
-        return not self._changes_text or (self._leaves_ascii and text.isascii())
+        return ways[first is None or (first != "" and first in text)]
 
     def change_whole(self, content: bytes, special: SpecialPolicy, is_ascii: bool) -> bytes | None:
         """Return what a text becomes if it is one part, without an added token; None otherwise.
@@ -80,7 +95,7 @@ class Segmenter:
             return None
         return self._preparation_changer.change_text(changed) if self._preparation else changed
 
-    def leaves_text(self, text: str | bytes) -> bool:
+    def leaves_text(self, text: bytes) -> bool:
         """Return whether text between added tokens stays as it is, as far as it is quick to see."""
         return not self._changes_text or (self._leaves_ascii and text.isascii())
 

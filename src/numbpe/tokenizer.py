@@ -271,10 +271,8 @@ class Tokenizer:
             check_policy(special)
         ids = None
         if type(text) is str:
-            if self._segmenter.leaves_str(text):
-                ids = self._encoder.encode_str(text)
-            elif self._segmenter.leaves_text(text):
-                ids = self._encoder.encode_str(text, self._segmenter.matcher.cut_into, special)
+            way = self._segmenter.find_quick_way(text)
+            ids = None if way is None else self._encoder.encode_str(text, special, way)
         if ids is None:
             ids = encode_any_text(self._segmenter, self._encoder, text, special)
         return self._add_template(ids) if add_special_tokens else ids

@@ -53,16 +53,26 @@ def encode_utf8(text: object) -> bytes:
         return repair_surrogates(text).encode("utf-8")
 
 
-def write_utf8(text: str, room: TextArray) -> int:
+def write_utf8(text: str, room: TextArray, room_view: memoryview) -> int:
     """Write a str that is not all ASCII to an array; return how many bytes, or -1 for a text that is not written.
 
-    It is none of a subclass. Not written are short texts, those that ``room`` might not hold, those with a
-    surrogate, and all where Python alone can.
+    It is none of a subclass. Not written are those that ``room`` might not hold, those with a surrogate, and long
+    ones where Python alone can.
+
+    room, room_view: the same memory.
     """
+    n_characters = len(text)
+    if n_characters < LEAST_CHARACTERS:
+        try:
+            content = text.encode()
+        except UnicodeEncodeError:
+            return -1
+        room_view[: len(content)] = content
+        return len(content)
     write = _prepare_writing()
-    if write is None or not LEAST_CHARACTERS <= len(text) <= (len(room) - SLACK) // 4:
+    if write is None or n_characters > (len(room) - SLACK) // 4:
         return -1
-    return write(id(text), len(text), _STATE, _CHARACTERS, room)
+    return write(id(text), n_characters, _STATE, _CHARACTERS, room)
 
 
 def repair_surrogates(text: str) -> str:

@@ -27,6 +27,7 @@ if not IS_COMPILED:
     CHARACTERS = [*CHARACTERS[:0x1300:7], *CHARACTERS[0x1300::601]]
 
 SCRIPTS = {
+    "settled by their bytes": "\u0915\u093c\u094d\u0958\u0e01\u0e38\u0e48\u30ab\u3099\u302a\uac00\uff21\ua66f\u3131",
     "Latin": "aeoAsiu\u00e1\u00e2\u1ea1\u01d6\u1e69\u0301\u0323\u0302\u0307\u0308\u031b\u0327\u0316\u0345\u0338<=",
     "Hindi": "\u0915\u0928\u0930\u0933\u0921\u0929\u0958\u095c\u093c\u093c\u094d\u093e\u0951 ",
     "Bengali and Tamil": "\u09c7\u09be\u09d7\u09cb\u09a1\u09bc\u09dc\u09cd\u0bc6\u0bbe\u0bca\u0bd7\u0b92",
@@ -244,6 +245,41 @@ def test_composer__leaves_what_is_settled(fewest: int, monkeypatch: pytest.Monke
     assert composer.change_text(b"") == b""
     parts = np.array([[0, len(content), -1]], dtype=np.int64)
     assert composer.change_parts(join_texts([content]), parts) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_composer__short_texts_in_their_place(seed: int) -> None:
+    """Truth: apply_steps; a text that is left as it is, since it is much or finds no room, is the long way's."""
+    composer = Composer()
+    generator = random.Random(seed)
+    outcomes = {"settled": 0, "changed": 0, "left": 0}
+    for _ in range(600 if IS_COMPILED else 60):
+        content = draw_soup(generator, generator.choice([10, 500])).encode()
+        expected = normalize_bytes(content)
+        text = join_texts([content, b"\xcc\x81" * generator.randrange(3)])
+        given = text.copy()
+        # What stands behind the text is not part of it.
+        kept = composer.keep_short_text(text, len(content))
+        assert kept == (len(content) if content == expected else -1)
+        assert np.array_equal(text, given)
+        n_bytes = composer.change_short_text(text, len(content))
+        if n_bytes < 0:
+            assert content != expected
+            assert np.array_equal(text, given)
+            outcomes["left"] += 1
+        else:
+            assert text[:n_bytes].tobytes() == expected
+            outcomes["settled" if content == expected else "changed"] += 1
+    assert min(outcomes.values()) > 3, outcomes
+
+
+def test_composer__a_short_text_that_outgrows_its_room() -> None:
+    """Truth: by hand: U+0958 is a letter and a mark in NFC, six bytes for three."""
+    composer = Composer()
+    content = "\u0958".encode()
+    for n_spare, expected in ((2, -1), (3, 6)):
+        text = join_texts([content + b" " * n_spare])
+        assert composer.change_short_text(text, len(content)) == expected
 
 
 @pytest.mark.parametrize("name", ["zh", "ja", "ko", "th", "hi", "ru", "ar"])
