@@ -42,8 +42,11 @@ FIRST_SLOTS: Final = 1 << 17
 """Rows of a cache at first, 4 MB: the words of some ten megabytes of English. Making them more takes
 as long as encoding a megabyte, most of it for loading the kernel that does it."""
 
-_FIRST_ARENA_NBYTES: Final = 4 * BATCH_NBYTES
-_FIRST_CACHED_IDS: Final = 4 * BATCH_NBYTES
+_FIRST_ARENA_NBYTES: Final = 1 << 20
+_FIRST_CACHED_IDS: Final = 1 << 18
+"""Room for the bytes and the ids of long words at first, 1 MB each, enough for most texts of some megabytes: what is
+not used is no memory, and making more takes half a millisecond."""
+
 _ENDS_A_CALL: Final = 1 << 13
 """Words that are cut before they are encoded: their ends fit in the nearest cache but one, and the
 two calls of kernels, some 3 microseconds, are a hundredth of the time."""
