@@ -197,19 +197,20 @@ def junctions_copy_words(
     n_taken, position, n_words : uint64, ends taken, where the next word begins, ends written
     Returns those three as they are then. Writes words_out.
     """
-    size = np.uint64(words_out.shape[0])
-    while n_taken < n_ends and position != stop and n_words < size:
+    last = min(n_ends, n_taken + np.uint64(words_out.shape[0]) - n_words)
+    # Ends are taken and written one for one.
+    ahead = n_words - n_taken
+    while n_taken < last:
         end = np.uint64(ends[n_taken])
-        # Asked first, since in most texts it is nearly always the same.
-        if text[end - _ONE] >= _NOT_ASCII:
-            least = junctions_find_least(text, position, first_whole)
-            if make_opaque(np.uint64(end - position >= least)) != EMPTY:
-                break
-        words_out[n_words] = np.int64(end)
-        n_words += _ONE
+        is_long = end - position >= junctions_find_least(text, position, first_whole)
+        if is_long and text[end - _ONE] >= _NOT_ASCII:
+            break
+        words_out[n_taken + ahead] = np.int64(end)
         n_taken += _ONE
         position = end
-    return n_taken, position, n_words
+        if end == stop:
+            break
+    return n_taken, position, n_taken + ahead
 
 
 @njit
