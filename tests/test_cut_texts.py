@@ -1,12 +1,13 @@
 """One text with added tokens: the arrays of a thread and those of its own give the same ids."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from numbpe import Tokenizer
-from numbpe.definition import Normalization
+from numbpe.definition import Normalization, Prepend, Replace, TextStep
 from numbpe.encoder_state import SHORT_NBYTES, SHORT_PARTS
 from numbpe.errors import ArgumentError, DataError
 from numbpe.normalizers import apply_steps
@@ -29,20 +30,25 @@ def tokenizer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     return tokenizer
 
 
-def encode_by_parts(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Return the ids of a text, its parts between tokens encoded one by one."""
+def encode_by_parts(tokenizer: Tokenizer, text: str, steps: Sequence[TextStep] = ()) -> list[int]:
+    """Return the ids of a text, its parts between tokens changed by ``steps`` and encoded one by one."""
     ids: list[int] = []
+    is_first = True
     rest = text
     while rest:
         found = [(rest.find(name), -len(name), name) for name in tokenizer.special_tokens]
         place, _, name = min((hit for hit in found if hit[0] >= 0), default=(len(rest), 0, ""))
-        ids += tokenizer.encode(rest[:place], special="text").tolist()
+        part = apply_steps(steps, rest[:place], is_first=is_first)
+        is_first = False
+        ids += tokenizer.encode(part, special="text").tolist()
         ids += [tokenizer.special_tokens[name]] if name else []
         rest = rest[place + len(name) :]
     return ids
 
 
-@pytest.mark.parametrize("n_tokens", [1, 2, SHORT_PARTS - 2, SHORT_PARTS - 1, SHORT_PARTS, 200])
+@pytest.mark.parametrize(
+    "n_tokens", [1, 2, SHORT_PARTS - 2, SHORT_PARTS - 1, SHORT_PARTS, 2 * SHORT_PARTS]
+)
 @pytest.mark.parametrize("filling", ["", "ab ", "a\u4e2d\xe9", "x" * 900])
 def test_encode__cuts_at_added_tokens(tokenizer: Tokenizer, n_tokens: int, filling: str) -> None:
     """Truth: by definition; the ids of the parts, with those of the tokens between them."""
@@ -134,9 +140,13 @@ PIECES = [
 ]
 
 
-def make_composing(tokenizer: Tokenizer) -> Tokenizer:
-    definition = dataclasses.replace(tokenizer.definition, normalizer=(NFC,))
-    return Tokenizer.from_definition(definition)
+def make_normalizing(tokenizer: Tokenizer, *steps: TextStep) -> Tokenizer:
+    """Return the tokenizer with a normalizer, beyond the text after which an encoder is improved."""
+    definition = dataclasses.replace(tokenizer.definition, normalizer=steps)
+    normalizing = Tokenizer.from_definition(definition)
+    for _ in range(2):
+        normalizing.encode("ab ab")
+    return normalizing
 
 
 @pytest.mark.parametrize("n_most", [12, 600, SHORT_NBYTES // 4])
@@ -149,14 +159,11 @@ def test_encode__of_what_nfc_changes(
     rng: np.random.Generator,
 ) -> None:
     """Truth: apply_steps on the parts between added tokens, encoded by a tokenizer without NFC."""
-    composing = make_composing(tokenizer)
     monkeypatch.setattr("numbpe.encoder.MORE_NBYTES", 1)
-    for _ in range(2):
-        composing.encode("ab ab")
+    composing = make_normalizing(tokenizer, NFC)
     for size in rng.integers(1, n_most, size=max(4, 3000 // n_most)).tolist():
         text = "".join(rng.choice(PIECES[:n_pieces], size=size))
-        parts = [apply_steps([NFC], part) for part in text.split("<s>")]
-        expected = encode_by_parts(tokenizer, "<s>".join(parts))
+        expected = encode_by_parts(tokenizer, text, [NFC])
         assert composing.encode(text).tolist() == expected
         assert composing.encode(text.encode()).tolist() == expected
         assert composing.encode_batch([text])[0].tolist() == expected
@@ -164,3 +171,37 @@ def test_encode__of_what_nfc_changes(
     with pytest.raises(ArgumentError, match="spells the special token '<s>' at byte 5"):
         composing.encode(refused, special="error")
     assert composing.encode(refused, special="text").tolist()[-3:] == list(b"<s>")
+
+
+EXPANSIONS = [
+    [Replace(" ", "\u2581")],
+    [Prepend("\u2581"), Replace(" ", "\u2581")],
+    [Prepend(" ab"), Replace(" ", "\u2581")],
+    [Replace(" ", "_"), Prepend(" ")],
+    # What is not done in its place.
+    [Replace(" ", "")],
+    [Replace("ab", "c")],
+    [Replace(" ", "123456789")],
+    [Replace("[ a]", "_", is_regex=True)],
+    [Prepend("_", unless="a"), Replace(" ", "_")],
+    [Prepend("_", first_only=True), Replace(" ", "_")],
+]
+
+
+@pytest.mark.parametrize("steps", EXPANSIONS, ids=str)
+def test_encode__of_what_is_replaced(
+    steps: list[TextStep],
+    tokenizer: Tokenizer,
+    monkeypatch: pytest.MonkeyPatch,
+    rng: np.random.Generator,
+) -> None:
+    """Truth: apply_steps on the parts between added tokens, encoded by a tokenizer without a normalizer."""
+    monkeypatch.setattr("numbpe.encoder.MORE_NBYTES", 1)
+    normalizing = make_normalizing(tokenizer, *steps)
+    sizes = [0, 1, 2, 3, 50, 200, 1000, SHORT_NBYTES // 8, SHORT_NBYTES // 2]
+    for size in [*sizes, *rng.integers(1, 40, size=40).tolist()]:
+        for pieces in (["ab", " ", "  a"], ["ab", " ", "\u4e2d", "\xe9", "<", "<s>"]):
+            text = "".join(rng.choice(pieces, size=size))
+            expected = encode_by_parts(tokenizer, text, steps)
+            assert normalizing.encode(text).tolist() == expected
+            assert normalizing.encode(text.encode()).tolist() == expected

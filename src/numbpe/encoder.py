@@ -18,7 +18,7 @@ from numbpe.encoder_state import SHORT_NBYTES, SHORT_PARTS, ThreadState
 from numbpe.folding import build_fold_table
 from numbpe.junction_table import Junctions, build_junction_table
 from numbpe.patterns import Pattern
-from numbpe.quick_ways import CutText, QuickWay
+from numbpe.quick_ways import AS_IS, CutText, QuickWay
 from numbpe.scanner_tables import (
     AUTOMATON,
     CL100K,
@@ -145,7 +145,7 @@ class Encoder:
         """
         if len(content) > SHORT_NBYTES or self._cuts_slowly:
             return None
-        return self._encode_bytes(content, n_characters, cut, special)
+        return self._encode_bytes(content, n_characters, QuickWay(cut, None), special)
 
     def encode_str(self, text: str, special: str, way: QuickWay) -> TokenIds | None:
         """Return the ids of a str, in most cases of a short one, else None.
@@ -164,19 +164,16 @@ class Encoder:
         try:
             if state.model is not self._model or self._may_improve:
                 return None
-            cut, change = way
             if text.isascii():
                 state.text_view[:n_characters] = text.encode()
-                return self._encode_short(state, n_characters, 0, cut, special)
+                return self._encode_short(state, n_characters, 0, way, special)
             n_bytes = write_utf8(text, state.text, state.text_view)
-            if change is not None and n_bytes > 0:
-                n_bytes = change(state.text, n_bytes)
             if n_bytes < 0:
                 return None
             n_beyond = n_bytes - n_characters
             if not self._may_refine or n_beyond * PLAIN_SHARE <= n_bytes:
                 n_beyond = 0
-            return self._encode_short(state, n_bytes, n_beyond, cut, special)
+            return self._encode_short(state, n_bytes, n_beyond, way, special)
         finally:
             self._return_state(state)
 
@@ -184,19 +181,19 @@ class Encoder:
         self,
         content: bytes,
         n_characters: int,
-        cut: CutText | None = None,
+        way: QuickWay = AS_IS,
         special: str = "allow",
         *,
         is_lean: bool = False,
     ) -> TokenIds | None:
-        """Return the ids of a short text; None if ``cut`` finds no room for its parts."""
+        """Return the ids of a short text; None if its parts find no room."""
         n_bytes = len(content)
         state = self._borrow_state(LEAN_NBYTES if is_lean else MORE_NBYTES)
         try:
             state.text_view[:n_bytes] = content
             is_ascii = n_bytes == n_characters
             n_beyond = 0 if is_ascii else self._count_beyond(state, content, n_characters)
-            return self._encode_short(state, n_bytes, n_beyond, cut, special, is_lean)
+            return self._encode_short(state, n_bytes, n_beyond, way, special, is_lean)
         finally:
             self._return_state(state)
 
@@ -205,16 +202,21 @@ class Encoder:
         state: ThreadState,
         n_bytes: int,
         n_beyond: int,
-        cut: CutText | None,
+        way: QuickWay,
         special: str,
         is_lean: bool = False,
     ) -> TokenIds | None:
-        """Return the ids of what the text of the state begins with; None as _encode_bytes."""
+        """Return the ids of what the text of the state begins with; None where ``way`` leads nowhere."""
         # In arrays that are there already: making new ones takes as long as encoding does.
         n_parts, parts = 1, state.part
+        cut, change = way
         if cut is not None:
             n_parts = cut(state.text, state.parts, n_bytes, special)
             if n_parts == 0:
+                return None
+        if change is not None:
+            n_bytes = change(state.text, n_bytes, state.parts, n_parts)
+            if n_bytes < 0:
                 return None
         state.begin_part(n_bytes)
         if n_parts > 1:

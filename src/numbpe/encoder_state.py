@@ -54,8 +54,8 @@ two calls of kernels, some 3 microseconds, are a hundredth of the time."""
 SHORT_NBYTES: Final = 1 << 16
 """Longest text that is encoded in the arrays that a thread keeps."""
 
-SHORT_PARTS: Final = 64
-"""Most parts of such a text, which is cut at special tokens."""
+SHORT_PARTS: Final = 256
+"""Most parts of such a text, which is cut at added tokens: a page has dozens where these are line ends."""
 
 MOST_KEPT_IDS: Final = (1 << 20) - (1 << 10)
 """Room for ids that is kept between texts that are not short: for those of a group of a batch. Memory that is

@@ -41,23 +41,13 @@ class Composer:
         descriptor, text = self._composition.descriptor, np.empty(0, dtype=np.uint8)
         return prepare_kernel(nfc_find_in_text, descriptor, text, 0, *_make_rooms())
 
-    def keep_short_text(self, text: TextArray, n_bytes: int) -> int:
-        """Return ``n_bytes`` if the first so many bytes, and with them each part of theirs, are in NFC, else -1.
+    def change_short_text(
+        self, text: TextArray, n_bytes: int, parts: NDArray[np.int64], n_parts: int
+    ) -> int:
+        """Change a text to NFC, see ChangeText.
 
-        text: readable ``TEXT_PADDING`` bytes past ``n_bytes``.
+        Returns -1 for one in which much is to be changed, or in several parts anything, or that finds no room.
         """
-        return self._change_short_text(text, n_bytes, may_change=False)
-
-    def change_short_text(self, text: TextArray, n_bytes: int) -> int:
-        """Change the text that is the first bytes of an array to NFC; return its length then.
-
-        text: readable ``TEXT_PADDING`` bytes past the result.
-
-        Returns -1 for a text, left as it is, in which much is to be changed, or that finds no room.
-        """
-        return self._change_short_text(text, n_bytes, may_change=True)
-
-    def _change_short_text(self, text: TextArray, n_bytes: int, *, may_change: bool) -> int:
         try:
             # Making them takes longer than looking at a sentence.
             rooms = self._idle_rooms.pop()
@@ -66,8 +56,8 @@ class Composer:
         try:
             n_regions = self._find_in_text(self._composition.descriptor, text, n_bytes, *rooms)
             if n_regions == 0:
-                return n_bytes
-            if n_regions == TOO_MANY or not may_change:
+                return n_bytes  # Nor is anything to be changed in a part then.
+            if n_regions == TOO_MANY or n_parts > 1:
                 return -1
             data, _ = _replace_regions(text[:n_bytes].tobytes(), rooms[1][:n_regions], 0)
         finally:

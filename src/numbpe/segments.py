@@ -12,8 +12,9 @@ from numbpe.alignments import apply_steps_aligned
 from numbpe.arrays import Offsets, TextArray, copy_text, join_texts
 from numbpe.definition import Prepend, TextStep, TokenizerDefinition
 from numbpe.normalizers import may_change
-from numbpe.quick_ways import QuickWay
-from numbpe.text_changes import TextChanger, find_composer, leave_ascii
+from numbpe.quick_ways import AS_IS, QuickWay
+from numbpe.short_changes import find_short_change
+from numbpe.text_changes import TextChanger, leave_ascii
 from numbpe.utf8 import encode_utf8
 
 _LONG_NBYTES: Final = 1 << 12
@@ -53,23 +54,17 @@ class Segmenter:
         steps = (*self._normalizer, *self._preparation)
         self._first_character = self.matcher.find_first_character()
         self._leaves_ascii = not self.matcher.has_normalized and leave_ascii(steps)
-        composer = None if self.matcher.has_normalized else find_composer(steps)
+        change = None if self.matcher.has_normalized else find_short_change(steps)
         cut = self.matcher.cut_into
-        self._ways_as_is = QuickWay(None, None), QuickWay(cut, None)
-        self._ways_composed: tuple[QuickWay, QuickWay] | None = None
-        if composer is not None:
-            # Text between added tokens is changed part by part; where nothing is to be changed, no part is.
-            self._ways_composed = (
-                QuickWay(None, composer.change_short_text),
-                QuickWay(cut, composer.keep_short_text),
-            )
+        self._ways_as_is = AS_IS, QuickWay(cut, None)
+        self._ways_changed = change and (QuickWay(None, change), QuickWay(cut, change))
 
     def find_quick_way(self, text: str) -> QuickWay | None:
         """Return how a text is encoded quickly, None if there is no such way."""
         if not self._changes_text or (self._leaves_ascii and text.isascii()):
             ways = self._ways_as_is
-        elif self._ways_composed is not None:
-            ways = self._ways_composed
+        elif self._ways_changed is not None:
+            ways = self._ways_changed
         else:
             return None
         first = self._first_character

@@ -23,11 +23,6 @@ def leave_ascii(steps: Sequence[TextStep]) -> bool:
     return all(isinstance(step, _ASCII_NEUTRAL) for step in steps)
 
 
-def find_composer(steps: Sequence[TextStep]) -> Composer | None:
-    """Return what changes a text as ``steps`` do, if NFC is all of them."""
-    return Composer() if tuple(steps) == (Normalization("NFC"),) else None
-
-
 class TextChanger:
     """Runs the same steps over many texts; never changes.
 
@@ -37,7 +32,7 @@ class TextChanger:
     def __init__(self, steps: Sequence[TextStep]) -> None:
         self._steps = tuple(steps)
         self._leaves_ascii = leave_ascii(steps)
-        self._composer = find_composer(self._steps)
+        self._composer = Composer() if self._steps == (Normalization("NFC"),) else None
         known = "".join(
             step.pattern + step.content if isinstance(step, Replace) else step.content
             for step in steps

@@ -21,6 +21,8 @@ from numbpe_kernels import nfc
 COMPILED_AND_PLAIN = pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
 IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
+_NO_PARTS = np.empty((0, 3), dtype=np.int64)
+
 CHARACTERS = [chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000]
 CHARACTERS.remove("\n")
 if not IS_COMPILED:
@@ -258,11 +260,11 @@ def test_composer__short_texts_in_their_place(seed: int) -> None:
         expected = normalize_bytes(content)
         text = join_texts([content, b"\xcc\x81" * generator.randrange(3)])
         given = text.copy()
-        # What stands behind the text is not part of it.
-        kept = composer.keep_short_text(text, len(content))
+        # What stands behind the text is not part of it. Of several parts each is in NFC if all of it is.
+        kept = composer.change_short_text(text, len(content), _NO_PARTS, 2)
         assert kept == (len(content) if content == expected else -1)
         assert np.array_equal(text, given)
-        n_bytes = composer.change_short_text(text, len(content))
+        n_bytes = composer.change_short_text(text, len(content), _NO_PARTS, 1)
         if n_bytes < 0:
             assert content != expected
             assert np.array_equal(text, given)
@@ -279,7 +281,7 @@ def test_composer__a_short_text_that_outgrows_its_room() -> None:
     content = "\u0958".encode()
     for n_spare, expected in ((2, -1), (3, 6)):
         text = join_texts([content + b" " * n_spare])
-        assert composer.change_short_text(text, len(content)) == expected
+        assert composer.change_short_text(text, len(content), _NO_PARTS, 1) == expected
 
 
 @pytest.mark.parametrize("name", ["zh", "ja", "ko", "th", "hi", "ru", "ar"])
