@@ -13,7 +13,6 @@ import pytest
 import numbpe
 from numbpe import counting, reference, training, vocabulary_training, word_counter
 from numbpe.errors import ArgumentError, BudgetError, DataError
-from numbpe.small_pages import find_switch, small_pages
 
 SPECIAL = "<|endoftext|>"
 TIES = {"cs336": "greatest_bytes", "tiktoken": "smallest_ids"}
@@ -333,19 +332,3 @@ def test_train__same_in_fresh_processes(tmp_path):
         )
         contents.add(out.read_bytes())
     assert len(contents) == 1
-
-
-def test_small_pages__leaves_the_switch_as_it_was() -> None:
-    """Truth: NumPy's switch itself, which says what it was when it is set."""
-    switch = find_switch()
-    if switch is None:
-        pytest.skip("this NumPy has no such switch")
-    for is_on in (False, True):
-        before = switch(is_on)
-        one, other = small_pages(), small_pages()
-        one.__enter__()
-        other.__enter__()
-        one.__exit__(None, None, None)  # as of two threads of which one ends first
-        assert not switch(False)
-        other.__exit__(None, None, None)
-        assert bool(switch(bool(before))) is is_on

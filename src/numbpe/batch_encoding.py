@@ -13,6 +13,7 @@ from numbpe.encoder import Encoder
 from numbpe.errors import ArgumentError, shorten_value
 from numbpe.parallel import consume_in_threads, resolve_threads
 from numbpe.segments import Segmenter
+from numbpe.small_pages import small_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +122,8 @@ def _iterate_groups(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]
 
 def _join(encoded: list[Encoded], template: Template | None) -> TokenBatch:
     """Return successive groups as one batch, with the ids of ``template`` around each text."""
-    values = np.concatenate([np.empty(0, np.uint32), *(ids for ids, _ in encoded)])
+    with small_pages():  # They are written once, and new large ones may take longer than encoding.
+        values = np.concatenate([np.empty(0, np.uint32), *(ids for ids, _ in encoded)])
     lengths = np.concatenate([np.empty(0, np.int64), *(np.diff(stops) for _, stops in encoded)])
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])

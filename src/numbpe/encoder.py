@@ -28,6 +28,7 @@ from numbpe.scanner_tables import (
     find_family,
     make_scanner,
 )
+from numbpe.small_pages import small_pages
 from numbpe.utf8 import write_utf8
 from numbpe_kernels import encoder_arrays as kernel
 from numbpe_kernels._jit import prepare_kernel
@@ -269,7 +270,8 @@ class Encoder:
             self._run(state, text, parts, n_beyond, is_lean)
             # What is not used must not stay allocated: most texts have far fewer ids than bytes.
             offsets = offsets.copy() if is_short else offsets
-            return ids[: int(offsets[-1])].copy(), offsets
+            with small_pages():
+                return ids[: int(offsets[-1])].copy(), offsets
         finally:
             state.set_call()
             self._return_state(state)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe.arrays import TextArray, allocate_text
+from numbpe.small_pages import gather_pages, small_pages
 from numbpe.word_tables import empty_words, grow_arena, grow_array, grow_rows
 from numbpe_kernels import encoder_arrays as kernel
 from numbpe_kernels.encoder_views import (
@@ -160,7 +161,8 @@ class ThreadState:
     def make_ids(self, n_ids: int) -> NDArray[np.uint32]:
         """Return room for ids of a text that is not short: mostly that of the text before."""
         if n_ids > MOST_KEPT_IDS:
-            return np.empty(n_ids, dtype=np.uint32)
+            with small_pages():  # Most texts have far fewer ids than that.
+                return np.empty(n_ids, dtype=np.uint32)
         if len(self._more_ids) < n_ids:
             size = min(1 << n_ids.bit_length(), MOST_KEPT_IDS)
             self._more_ids = np.empty(size, dtype=np.uint32)
@@ -225,7 +227,10 @@ class ThreadState:
             self.empty_cache()
             return
         if rows_are_full:
-            table = grow_rows(table)
+            # Before they are of use, new large pages may take longer than a megabyte of text.
+            with small_pages():
+                table = grow_rows(table)
+            gather_pages(table.rows)
         if arena_is_full:
             table = grow_arena(table)
         if ids_are_full:
