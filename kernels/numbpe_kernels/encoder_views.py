@@ -42,7 +42,7 @@ from numbpe_kernels.views import (
 from numbpe_kernels.whole_words import WholeWords
 from numbpe_kernels.word_cache import WordCache
 
-SCANNER_SIZE = 29
+SCANNER_SIZE = 31
 MODEL_SIZE = 37
 STATE_SIZE = 54
 CALL_SIZE = 9
@@ -53,7 +53,7 @@ CALL_N_PARTS = 3
 CALL_N_OFFSETS = 8
 """Places in the description of a call: how many parts it has, and how many offsets."""
 
-JUNCTIONS_SIZE = 9
+JUNCTIONS_SIZE = 11
 """Numbers of a table of junctions, which has a descriptor of its own."""
 
 _MODEL = SCANNER_SIZE
@@ -84,6 +84,7 @@ def encoder_view_junctions(d: NDArray[np.int64]) -> JunctionTable:
         view_u8(d[3], d[4]),
         view_u8(d[5], d[6]),
         view_u8(d[7], d[8]),
+        view_u8(d[9], d[10]),
     )
 
 

@@ -33,6 +33,10 @@ FILTER_SIZE = 1 << LOG2_FILTER_SIZE
 """Flags of a character in ``filter``, and how many characters it tells apart. The lowest bit is left to
 ``ends_and_leads``, which junction_masks reads together with them."""
 
+N_NEAR = 1 << 15
+"""Bytes of ``near``: scripts of India, Thai, Lao, Tibetan. Their characters begin with the same byte, so that the
+blocks are told apart by four bits of the second."""
+
 EMPTY = np.uint64(0)
 LOW_TWO = np.uint64(0xFFFF)
 LOW_THREE = np.uint64(0xFFFFFF)
@@ -65,6 +69,8 @@ class JunctionTable(NamedTuple):
         it is on that side of a pair in ``joined``
     special : (2**LOG2_SPECIAL_BITS / 8,) uint8, a bit for the hash of each kind, character and byte of what
         holds a part of a character on one side
+    near : (N_NEAR,) uint8, a bit for each two characters of one block of 128 code points from U+0800 to U+0FFF,
+        in their order, the first one's number in the block the higher: what all the others say of the two
     """
 
     joined: NDArray[np.uint8]
@@ -72,6 +78,7 @@ class JunctionTable(NamedTuple):
     ends_and_leads: NDArray[np.uint8]
     filter: NDArray[np.uint8]
     special: NDArray[np.uint8]
+    near: NDArray[np.uint8]
 
 
 @njit_inline

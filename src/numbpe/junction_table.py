@@ -12,10 +12,12 @@ from numbpe_kernels.junction_table import (
     FILTER_SIZE,
     LOG2_BITS,
     LOG2_SPECIAL_BITS,
+    N_NEAR,
     JunctionTable,
     junction_forbid_cuts,
     junction_learn_tokens,
 )
+from numbpe_kernels.junctions import junctions_fill_near
 from numbpe_kernels.model import EncoderModel
 
 _BITS_A_PAIR = 32
@@ -54,7 +56,9 @@ def build_junction_table(
     junction_learn_tokens(table, contents, offsets, ids)
     for token_id in unmade.tolist():
         junction_forbid_cuts(table, contents, int(offsets[token_id]), int(offsets[token_id + 1]))
-    return _shrink_table(table)
+    table = _shrink_table(table)
+    junctions_fill_near(table)
+    return table
 
 
 def _make_table() -> JunctionTable:
@@ -64,6 +68,7 @@ def _make_table() -> JunctionTable:
         ends_and_leads=np.zeros(1 << 16, dtype=np.uint8),
         filter=np.zeros(FILTER_SIZE, dtype=np.uint8),
         special=np.zeros(1 << (LOG2_SPECIAL_BITS - 3), dtype=np.uint8),
+        near=np.zeros(N_NEAR, dtype=np.uint8),
     )
 
 

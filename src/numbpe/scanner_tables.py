@@ -143,7 +143,7 @@ def _flag_code_points(tables: UnicodeTables) -> NDArray[np.uint8]:
 
 _EMPTY_CLASSES: Final = ClassTable(np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.uint8))
 _NO_BYTES: Final = np.empty(0, dtype=np.uint8)
-_NO_JUNCTIONS: Final = JunctionTable(_NO_BYTES, np.uint64(63), _NO_BYTES, _NO_BYTES, _NO_BYTES)
+_NO_JUNCTIONS: Final = JunctionTable(_NO_BYTES, np.uint64(63), *[_NO_BYTES] * 4)
 _EMPTY_AUTOMATON: Final = Automaton(
     ascii_classes=np.zeros(128, dtype=np.uint8),
     page_numbers=np.zeros(END_OF_CODE_POINTS // PAGE_SIZE, dtype=np.uint16),

@@ -11,18 +11,24 @@ from numbpe.definition import ModelRules, TokenizerDefinition
 from numbpe.encoder import Encoder
 from numbpe.vocabulary import Vocabulary
 from numbpe_kernels import junctions
+from numbpe_kernels.junction_table import JunctionTable, junction_is_special
 
 CHARACTERS = ["a", "\u00e9", "\u0431", "\u4e2d", "\u4e2e", "\u56fd", "\u5706", "\U0001f44d"]
+
+NEAR_CHARACTERS = [*"a\u0915\u0916\u094d\u0e01\u0e02\u0e38\u0e48\u0800\u0fff\u4e2d"]
+"""Some of them in one block, some at its ends, and neighbours that are none."""
 
 Merge = tuple[bytes, bytes]
 
 
-def make_vocabulary(rng: np.random.Generator) -> tuple[dict[bytes, int], list[Merge]]:
+def make_vocabulary(
+    rng: np.random.Generator, characters: list[str] = CHARACTERS
+) -> tuple[dict[bytes, int], list[Merge]]:
     """Return all bytes and merges: of parts of characters, of whole ones, and over junctions."""
     tokens = [bytes([byte]) for byte in range(256)]
     merges: list[Merge] = []
     for _ in range(int(rng.integers(2, 14))):
-        word = "".join(CHARACTERS[i] for i in rng.integers(len(CHARACTERS), size=3)).encode()
+        word = "".join(characters[i] for i in rng.integers(len(characters), size=3)).encode()
         start = int(rng.integers(0, len(word) - 1))
         stop = int(rng.integers(start + 2, len(word) + 1))
         # The merges that make word[start:stop], from the left or from the right.
@@ -59,17 +65,18 @@ def count_words(encoder: Encoder, word: bytes) -> int:
     return int(refine[junctions.N_WORDS])
 
 
+@pytest.mark.parametrize("characters", [CHARACTERS, NEAR_CHARACTERS], ids=["scripts", "near"])
 @pytest.mark.parametrize("ignore_merges", [False, True])
 def test_cut_words__have_the_ids_of_the_whole(
-    rng: np.random.Generator, ignore_merges: bool
+    rng: np.random.Generator, ignore_merges: bool, characters: list[str]
 ) -> None:
     """Truth: reference.encode_piece of the uncut word; tokens hold parts of characters too."""
     n_words = n_parts = 0
     for _ in range(150):
-        vocab, merges = make_vocabulary(rng)
+        vocab, merges = make_vocabulary(rng, characters)
         encoder = make_encoder(vocab, merges, ModelRules(ignore_merges=ignore_merges))
         words = [
-            "".join(CHARACTERS[i] for i in rng.integers(1, len(CHARACTERS), size=int(n))).encode()
+            "".join(characters[i] for i in rng.integers(1, len(characters), size=int(n))).encode()
             for n in rng.integers(2, 20, size=8)
         ]
         for word in words:
@@ -82,7 +89,9 @@ def test_cut_words__have_the_ids_of_the_whole(
 
 def test_cut_words__that_are_not_utf8(rng: np.random.Generator) -> None:
     """Truth: reference.encode_piece; lead bytes without their rest, and stray bytes."""
-    alphabet = np.frombuffer("a\u00e9\u4e2d\u56fd\U0001f44d".encode() + b"\xe4\xf0\xff", np.uint8)
+    alphabet = np.frombuffer(
+        "a\u00e9\u4e2d\u56fd\u0e01\u0e02\U0001f44d".encode() + b"\xe4\xf0\xff\xe0", np.uint8
+    )
     for _ in range(150):
         vocab, merges = make_vocabulary(rng)
         encoder = make_encoder(vocab, merges, ModelRules())
@@ -90,6 +99,51 @@ def test_cut_words__that_are_not_utf8(rng: np.random.Generator) -> None:
             word = alphabet[rng.integers(len(alphabet), size=int(n))].tobytes()
             expected = reference.encode_piece(word, vocab, merges)
             assert encoder.encode_text(word).tolist() == expected
+
+
+@pytest.mark.parametrize("ignore_merges", [False, True])
+def test_near__says_what_the_other_tables_say(
+    rng: np.random.Generator, ignore_merges: bool
+) -> None:
+    """Truth: by definition; the look at any two characters, for each two of one block of 128."""
+    n_joined = 0
+    for _ in range(5):
+        vocab, merges = make_vocabulary(rng, NEAR_CHARACTERS)
+        encoder = make_encoder(vocab, merges, ModelRules(ignore_merges=ignore_merges))
+        encoder.encode_text("\u0915".encode() * 20)
+        assert encoder._junctions is not None
+        table = encoder._junctions.table
+        near = np.unpackbits(table.near, bitorder="little").reshape(16, 128, 128)
+        members = [ord(character) - 0x800 for character in NEAR_CHARACTERS[1:-1]]
+        members += rng.integers(2048, size=10).tolist()
+        for left in members:
+            for right in range(left & ~0x7F, (left | 0x7F) + 1):
+                pair = (chr(0x800 + left) + chr(0x800 + right)).encode()
+                words = np.empty(8, dtype=np.int64)
+                expected = is_joined(table, pair)
+                assert near[left >> 7, left & 0x7F, right & 0x7F] == expected
+                found = cut_word(table, pair, words)
+                assert found == ([6] if expected else [3, 6])
+                n_joined += expected
+    assert n_joined > 10
+
+
+def is_joined(table: JunctionTable, pair: bytes) -> bool:
+    """Return what the tables but ``near`` say of two characters of three bytes."""
+    left, right = (np.uint64(int.from_bytes(part, "little")) for part in (pair[:3], pair[3:]))
+    bit = int(
+        np.uint64(int.from_bytes(pair, "little") * 0x9E3779B97F4A7C15 % (1 << 64)) >> table.shift
+    )
+    joined = bool(table.joined[bit >> 3] >> (bit & 7) & 1)
+    joined |= bool(table.ends_and_leads[pair[2] | pair[3] << 8])
+    return joined or bool(junction_is_special(table, left, right))
+
+
+def cut_word(table: JunctionTable, word: bytes, words_out: np.ndarray) -> list[int]:
+    """Return where a word is cut, however short it is, and its end."""
+    start, stop = np.uint64(0), np.uint64(len(word))
+    n_words = junctions.junctions_cut_word(table, copy_text(word), start, stop, words_out, start)
+    return words_out[: int(n_words)].tolist()
 
 
 def test_junctions_refine__goes_on_where_it_was_full(rng: np.random.Generator) -> None:
