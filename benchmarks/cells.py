@@ -143,7 +143,7 @@ TRAINING_CELLS: Sequence[Cell] = (
             run_engine("gigatoken"),
             run_engine("rustbpe"),
             run_engine("bpeasy", max_rounds=1),
-            run_engine("tokenizers", max_rounds=2),
+            run_engine("tokenizers", max_rounds=3),
             run_python("import numpy", IDLE),
             _FOR_CHECKS,
         ],
