@@ -1,6 +1,8 @@
 """Many texts to token ids at once: grouped, encoded side by side, put together in order."""
 
+import functools
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -11,7 +13,7 @@ from numbpe.batches import TokenBatch
 from numbpe.definition import Template, TokenizerDefinition
 from numbpe.encoder import Encoder
 from numbpe.errors import ArgumentError, shorten_value
-from numbpe.parallel import consume_in_threads, resolve_threads
+from numbpe.parallel import call_side_by_side, consume_in_threads, cut_evenly, resolve_threads
 from numbpe.segments import Segmenter
 from numbpe.small_pages import small_pages
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 GROUP_NBYTES: Final = 1 << 18
 """About how much text is encoded in one call. Handing it to another thread takes some tens of
 microseconds, encoding it a millisecond or more."""
+
+_MANY_IDS: Final = 1 << 18
+"""From so many ids on they are joined by several threads: a millisecond for one."""
 
 _MOST_TEXTS_A_GROUP: Final = 1 << 14
 
@@ -51,7 +56,8 @@ def encode_batch(
         return ids, offsets[prepared.first_parts]
 
     encoded = encode_groups(texts, encode_group, threads)
-    return _join(encoded, definition.template if add_special_tokens else None)
+    template = definition.template if add_special_tokens else None
+    return _join(encoded, template, resolve_threads(threads))
 
 
 def encode_groups(
@@ -120,10 +126,25 @@ def _iterate_groups(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]
         yield group
 
 
-def _join(encoded: list[Encoded], template: Template | None) -> TokenBatch:
-    """Return successive groups as one batch, with the ids of ``template`` around each text."""
+def _join_ids(arrays: list[TokenIds], n_threads: int) -> TokenIds:
+    """Return arrays, one behind the other: most of the time is taken by memory that is new to the process."""
+    bounds = np.cumsum([0, *map(len, arrays)])
     with small_pages():  # They are written once, and new large ones may take longer than encoding.
-        values = np.concatenate([np.empty(0, np.uint32), *(ids for ids, _ in encoded)])
+        values = np.empty(bounds[-1], dtype=np.uint32)
+    n_parts = min(n_threads, len(arrays)) if len(values) >= _MANY_IDS else 1
+
+    def copy(first: int, stop: int) -> None:
+        for number in range(first, stop):
+            values[bounds[number] : bounds[number + 1]] = arrays[number]
+
+    cuts = pairwise(cut_evenly(len(arrays), n_parts))
+    call_side_by_side([functools.partial(copy, first, stop) for first, stop in cuts])
+    return values
+
+
+def _join(encoded: list[Encoded], template: Template | None, n_threads: int) -> TokenBatch:
+    """Return successive groups as one batch, with the ids of ``template`` around each text."""
+    values = _join_ids([ids for ids, _ in encoded], n_threads)
     lengths = np.concatenate([np.empty(0, np.int64), *(np.diff(stops) for _, stops in encoded)])
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
