@@ -18,7 +18,7 @@ BYTES = {byte: bytes([byte]) for byte in range(256)}
 
 @pytest.fixture(params=["at first", "improved"])
 def tokenizer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Tokenizer:
-    """As long as an encoder may still be improved, it takes every text the long way."""
+    """With an encoder as it is at first, and one that much text has improved."""
     merges = [(b"a", b"b"), (b" ", b"ab"), (b"\xe4", b"\xb8"), (b"\xe4\xb8", b"\xad")]
     vocab = BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
     tokenizer = Tokenizer(vocab, merges, ["<s>", "<s><s>", "<end>"])
@@ -103,7 +103,7 @@ def test_encode__of_a_str_as_of_its_bytes(
     tokenizer, other = Tokenizer(vocab, merges, added), Tokenizer(vocab, merges, added)
     lengths = {SHORT_NBYTES, SHORT_NBYTES // 4, LEAST_CHARACTERS, 1}
     for more_nbytes in (1 << 60, 1):
-        # At first an encoder may still be improved, and takes every text the long way.
+        # As it is at first, and improved.
         monkeypatch.setattr("numbpe.encoder.MORE_NBYTES", more_nbytes)
         for n in sorted(length + more for length in lengths for more in (-1, 0, 1, 17)):
             text = (unit * (n // len(unit) + 1))[:n]

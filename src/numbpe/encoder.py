@@ -163,7 +163,9 @@ class Encoder:
         except IndexError:
             return None
         try:
-            if state.model is not self._model or self._may_improve:
+            if state.model is not self._model:
+                return None
+            if self._may_improve and state.n_encoded_nbytes >= MORE_NBYTES:
                 return None
             if text.isascii():
                 state.text_view[:n_characters] = text.encode()
