@@ -2,12 +2,10 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import llvmlite.binding as llvm
 
-_kept: list[Any] = []
-"""Engines, which hold the memory: it is never given back."""
+from numbpe_kernels._object_files import keep_forever
 
 
 @functools.cache
@@ -39,5 +37,5 @@ def link_by_llvm(
     for content in objects:
         engine.add_object_file(llvm.ObjectFileRef.from_data(content))
     engine.finalize_object()
-    _kept.append(engine)
+    keep_forever(engine)  # it holds the memory
     return {name: engine.get_global_value_address(name) for name in names}

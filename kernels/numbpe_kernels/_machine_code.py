@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from numbpe_kernels._object_files import link_objects
+from numbpe_kernels._object_files import keep_forever, link_objects
 
 CONSTANTS: tuple[Any, ...] = (None, NotImplemented, True, IndexError)
 """Objects that every entry point knows: they stand behind the classes in its table."""
@@ -60,10 +60,6 @@ class _MethodDefinition(ctypes.Structure):
     )
 
 
-_kept: list[Any] = []
-"""What must live as long as the functions: kernels are never unloaded."""
-
-
 def find_function(name: str) -> int:
     """Return the address of a function of Python, or of C's library; ValueError if there is none."""
     library = ctypes.pythonapi if name in PYTHON_FUNCTIONS else ctypes.CDLL(None)
@@ -87,7 +83,8 @@ def make_function(name: str, code: MachineCode) -> Callable[..., Any]:
     _fill_table(addresses[table], code.classes + CONSTANTS)
     definition = _MethodDefinition(name.encode(), addresses[code.name], _METH_FASTCALL, None)
     function = _make_builtin(ctypes.addressof(definition), None, None)
-    _kept.append((definition, code.classes, function))
+    # Python looks at the definition when it frees the function.
+    keep_forever((definition, code.classes, function))
     if code.result_class is None:
         return function  # type: ignore[no-any-return]
     return _name_results(function, code.result_class)

@@ -33,8 +33,16 @@ _LOCAL, _GLOBAL, _WEAK = 0, 1, 2
 
 _PAGE = mmap.PAGESIZE
 
-_kept: list[mmap.mmap] = []
-"""Memory that holds code: it is never given back."""
+_increase_references = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
+
+
+def keep_forever(value: object) -> None:
+    """Let an object live as long as the process does.
+
+    A variable of a module does not: when Python ends, modules are emptied while functions that are compiled
+    still run in other threads, and while others that know of them are still to be freed.
+    """
+    _increase_references(value)
 
 
 class _Section(NamedTuple):
@@ -211,5 +219,5 @@ def _link(files: list[_ObjectFile], find_function: Callable[[str], int]) -> dict
 
     image.relocate(find_symbol)
     image.protect()
-    _kept.append(image.memory)
+    keep_forever(image.memory)
     return found

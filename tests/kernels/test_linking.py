@@ -5,6 +5,7 @@ import mmap
 import os
 import platform
 import struct
+import subprocess
 import sys
 from collections.abc import Callable
 
@@ -148,3 +149,31 @@ def test_find_function() -> None:
     assert find_function("PyTuple_New") == address
     with pytest.raises(ValueError, match="no function no_such_function"):
         find_function("no_such_function")
+
+
+def test_functions__outlive_the_modules_that_made_them() -> None:
+    """Truth: the process ends without a crash: what Python looks at when it frees a function is still there."""
+    script = """
+import sys
+import numpy as np
+from numbpe_kernels import _jit, _machine_code, _object_files
+from numbpe_kernels._jit import prepare_kernel
+from numbpe_kernels.utf8 import utf8_count_beyond_ascii
+
+function = prepare_kernel(utf8_count_beyond_ascii, np.zeros(8, dtype=np.uint8))
+utf8_count_beyond_ascii = None
+for module in (_machine_code, _object_files, _jit):
+    vars(module).clear()
+for name in [name for name in sys.modules if name.startswith("numbpe")]:
+    vars(sys.modules.pop(name)).clear()
+import gc
+gc.collect()
+# What was freed is overwritten.
+filling = [bytes([255]) * size for size in range(16, 512, 16) for _ in range(2000)]
+assert function(np.full(8, 200, dtype=np.uint8)) == 8
+del function
+gc.collect()
+print("ended")
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, b"ended\n"), ended.stderr.decode()
