@@ -90,9 +90,9 @@ class Segmenter:
             return None
         return self._preparation_changer.change_text(changed) if self._preparation else changed
 
-    def leaves_text(self, text: bytes) -> bool:
+    def leaves_text(self, content: bytes) -> bool:
         """Return whether text between added tokens stays as it is, as far as it is quick to see."""
-        return not self._changes_text or (self._leaves_ascii and text.isascii())
+        return not self._changes_text or (self._leaves_ascii and content.isascii())
 
     def prepare(self, texts: Sequence[str | bytes], special: SpecialPolicy) -> PreparedText:
         """Return the parts of ``texts``.

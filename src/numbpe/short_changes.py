@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +23,6 @@ from numbpe_kernels.expanding import (
     expanding_replace,
 )
 
-_NFC: Final = Normalization("NFC")
-
 
 def find_short_change(steps: Sequence[TextStep]) -> ChangeText | None:
     """Return what does to a short text what ``steps`` do, None if there is nothing that is quick."""
@@ -43,8 +40,13 @@ def find_short_change(steps: Sequence[TextStep]) -> ChangeText | None:
 
 def _find_expansion(replace: Replace, prefix: str) -> ChangeText | None:
     """Return the same for a replacement that is done before ``prefix`` is put before the text."""
-    byte, content, head = replace.pattern.encode(), replace.content.encode(), prefix.encode()
-    if replace.is_regex or len(byte) != 1 or not content:
+    if replace.is_regex or len(replace.pattern) != 1 or not replace.content:
+        return None
+    if not replace.pattern.isascii():
+        return None
+    try:
+        byte, content, head = (part.encode() for part in (replace.pattern, replace.content, prefix))
+    except UnicodeEncodeError:  # half a pair of surrogates
         return None
     if max(len(content), len(head)) > MOST_NBYTES:
         return None
@@ -76,7 +78,7 @@ class Expander:
         try:
             source = self._idle_sources.pop()
         except IndexError:
-            source = np.empty_like(text)
+            source = np.empty(0, dtype=np.uint8)
         if len(source) < len(text):
             source = np.empty_like(text)
         n_changed = self._replace(text, n_bytes, parts, n_parts, self._rule, source)
