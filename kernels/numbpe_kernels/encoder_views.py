@@ -17,6 +17,7 @@ from numbpe_kernels.folding import FoldTable
 from numbpe_kernels.junction_table import JunctionTable
 from numbpe_kernels.lanes import MergeLanes
 from numbpe_kernels.model import EncoderModel
+from numbpe_kernels.near_junctions import NearJunctions
 from numbpe_kernels.scanner import Scanner
 from numbpe_kernels.structure_views import (
     MERGE_SCRATCH_SIZE,
@@ -42,7 +43,7 @@ from numbpe_kernels.views import (
 from numbpe_kernels.whole_words import WholeWords
 from numbpe_kernels.word_cache import WordCache
 
-SCANNER_SIZE = 31
+SCANNER_SIZE = 36
 MODEL_SIZE = 37
 STATE_SIZE = 54
 CALL_SIZE = 9
@@ -53,7 +54,7 @@ CALL_N_PARTS = 3
 CALL_N_OFFSETS = 8
 """Places in the description of a call: how many parts it has, and how many offsets."""
 
-JUNCTIONS_SIZE = 11
+JUNCTIONS_SIZE = 16
 """Numbers of a table of junctions, which has a descriptor of its own."""
 
 _MODEL = SCANNER_SIZE
@@ -84,7 +85,9 @@ def encoder_view_junctions(d: NDArray[np.int64]) -> JunctionTable:
         view_u8(d[3], d[4]),
         view_u8(d[5], d[6]),
         view_u8(d[7], d[8]),
-        view_u8(d[9], d[10]),
+        NearJunctions(
+            view_u8(d[9], d[10]), view_u64(d[11], d[12]), np.uint64(d[13]), view_u8(d[14], d[15])
+        ),
     )
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit, njit_inline
+from numbpe_kernels.bitmaps import bitmap_get
 from numbpe_kernels.junction_table import (
     IS_THREE,
     LEADS_THREE,
     LOW_THREE,
     JunctionTable,
-    junction_get_bit,
     junction_hash,
     junction_hash_pair,
     junction_is_special,
@@ -88,7 +88,7 @@ def junction_test_pairs(
         position = np.uint64(block) + np.uint64(count_trailing_zeros(pairs)) - _THREE
         pairs = clear_lowest_one(pairs)
         pair = load_u64(text, position) & _SIX_BYTES
-        hit = junction_get_bit(table.joined, junction_hash_pair(table, pair))
+        hit = bitmap_get(table.joined, junction_hash_pair(table, pair))
         joined |= lowest & (ZERO - hit)
     specials &= ~joined
     while specials != ZERO:

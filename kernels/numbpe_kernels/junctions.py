@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbpe_kernels._jit import njit, njit_inline
+from numbpe_kernels.bitmaps import bitmap_get
 from numbpe_kernels.junction_table import (
     EMPTY,
     IS_THREE,
@@ -22,16 +23,15 @@ from numbpe_kernels.junction_table import (
     SPECIAL_LEFT,
     SPECIAL_RIGHT,
     JunctionTable,
-    junction_get_bit,
     junction_hash,
     junction_hash_pair,
     junction_is_special,
     junction_measure,
     junction_pair,
     junction_read,
-    junction_set_bit,
 )
 from numbpe_kernels.memory import load_u64, make_opaque
+from numbpe_kernels.near_junctions import near_cut
 
 PART = 0
 POSITION = 1
@@ -67,22 +67,6 @@ _SIX_BYTES = np.uint64((1 << 48) - 1)
 _SPECIAL_LEFT = np.uint64(SPECIAL_LEFT)
 _SPECIAL_RIGHT = np.uint64(SPECIAL_RIGHT)
 _ONE = np.uint64(1)
-_TWO = np.uint64(2)
-_SIX = np.uint64(6)
-_NINE = np.uint64(9)
-_FOUR_BITS = np.uint64(0x0F)
-_SIX_BITS = np.uint64(0x3F)
-_CONTINUES = np.uint64(0x80)
-_FIRST_OF_THREE = np.uint64(0x800)
-_E0 = np.uint64(0xE0)
-_NUMBER_BITS, _PAIR_BITS = np.uint64(7), np.uint64(14)
-_NUMBER = np.uint64(0x7F)
-_SEVENTH = np.uint64(0x40)
-"""Of the number of a character in its block, whose other bits are in its last byte; here it is in the second."""
-
-_SAME_BLOCK = np.uint64(0xFEFF)
-_CONTINUES_MASK = np.uint64(0xC00000)
-"""The bits that are the same in all characters of a block, and those that tell that the last byte is of one."""
 
 
 @njit_inline
@@ -94,69 +78,7 @@ def junction_is_joined(table: JunctionTable, pair: np.uint64, ends: np.uint64) -
     Reads only; uint64. What tokens say of a character and a part of one, ``special``, is not looked at.
     """
     bit = junction_hash_pair(table, pair)
-    return junction_get_bit(table.joined, bit) | np.uint64(table.ends_and_leads[ends & _TWO_BYTES])
-
-
-@njit
-def junctions_fill_near(table: JunctionTable) -> None:
-    """Let ``near`` say what the other fields say, a quarter of a million pairs; a millisecond.
-
-    table : near is (N_NEAR,) uint8, all 0. Writes near.
-    """
-    for number in range(8 * table.near.shape[0]):
-        bit = np.uint64(number)
-        block = bit >> _PAIR_BITS << _NUMBER_BITS
-        left = junctions_spell(block | bit >> _NUMBER_BITS & _NUMBER)
-        right = junctions_spell(block | bit & _NUMBER)
-        pair = left | right << _THREE_BYTE_BITS
-        joined = junction_is_joined(table, pair, pair >> _TWO_BYTE_BITS)
-        joined |= junction_is_special(table, left, right)
-        if joined != EMPTY:
-            junction_set_bit(table.near, bit)
-
-
-@njit_inline
-def junctions_spell(number: np.uint64) -> np.uint64:
-    """Return the three bytes of a character from U+0800 on, the first lowest, uint64.
-
-    number : uint64, from U+0800 on, below 2048. Reads only.
-    """
-    code = number + _FIRST_OF_THREE
-    last = (code & _SIX_BITS | _CONTINUES) << _TWO_BYTE_BITS
-    return _E0 | (code >> _SIX | _CONTINUES) << _BYTE_BITS | last
-
-
-@njit_inline
-def junctions_cut_near(
-    table: JunctionTable,
-    text: NDArray[np.uint8],
-    position: np.uint64,
-    stop: np.uint64,
-    words_out: NDArray[np.int64],
-    n_words: np.uint64,
-) -> tuple[np.uint64, np.uint64]:
-    """Do as junctions_cut_threes, as long as characters of one block of ``near`` follow, by one look at it each.
-
-    See junctions_cut_word; position, stop, n_words : uint64. Writes words_out.
-    """
-    size = np.uint64(words_out.shape[0])
-    left = load_u64(text, position - _THREE)
-    if left & _BYTE != _E0:
-        return position, n_words
-    same = left & _SAME_BLOCK | _CONTINUES << _TWO_BYTE_BITS
-    first = (left >> _NINE & _FOUR_BITS) << _PAIR_BITS
-    place = left >> _TWO & _SEVENTH | left >> _TWO_BYTE_BITS & _SIX_BITS
-    while position + _THREE <= stop and n_words < size:
-        right = load_u64(text, position)
-        if right & (_SAME_BLOCK | _CONTINUES_MASK) != same:
-            break
-        next_place = right >> _TWO & _SEVENTH | right >> _TWO_BYTE_BITS & _SIX_BITS
-        joined = junction_get_bit(table.near, first | place << _NUMBER_BITS | next_place)
-        words_out[n_words] = np.int64(position)
-        n_words += joined ^ _ONE
-        position += _THREE
-        place = next_place
-    return position, n_words
+    return bitmap_get(table.joined, bit) | np.uint64(table.ends_and_leads[ends & _TWO_BYTES])
 
 
 @njit_inline
@@ -174,7 +96,7 @@ def junctions_cut_threes(
     Returns where the first other character stands, or what ends the word, and how many entries there are.
     """
     size = np.uint64(words_out.shape[0])
-    position, n_words = junctions_cut_near(table, text, position, stop, words_out, n_words)
+    position, n_words = near_cut(table.near, text, position, stop, words_out, n_words)
     left_filter = np.uint64(
         table.filter[junction_hash(load_u64(text, position - _THREE) & LOW_THREE)]
     )

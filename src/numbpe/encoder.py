@@ -71,6 +71,7 @@ class Encoder:
     """Encodes with one definition; any number of threads may use one object.
 
     max_cache_nbytes : the most that each thread remembers of words; MAX_CACHE_NBYTES by default
+    get_ready : called once, when half a megabyte has been encoded: more text may be expected then
     """
 
     def __init__(
@@ -78,8 +79,10 @@ class Encoder:
         definition: TokenizerDefinition,
         pattern: Pattern | None,
         max_cache_nbytes: int | None = None,
+        get_ready: Callable[[], None] | None = None,
     ) -> None:
         self._definition = definition
+        self._get_ready = get_ready
         self._max_cache_nbytes = max_cache_nbytes
         self._pattern = pattern
         self._automaton = None if pattern is None else pattern.automaton
@@ -354,6 +357,8 @@ class Encoder:
         if self._may_improve:
             self._may_improve = False
             self._model = improve_model(self._definition, self._model)
+            if self._get_ready is not None:
+                self._get_ready()
 
     def _fold_characters(self) -> None:
         if self._may_fold:

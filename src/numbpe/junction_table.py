@@ -12,18 +12,27 @@ from numbpe_kernels.junction_table import (
     FILTER_SIZE,
     LOG2_BITS,
     LOG2_SPECIAL_BITS,
-    N_NEAR,
     JunctionTable,
+    junction_fill_near,
     junction_forbid_cuts,
     junction_learn_tokens,
 )
-from numbpe_kernels.junctions import junctions_fill_near
 from numbpe_kernels.model import EncoderModel
+from numbpe_kernels.near_junctions import N_BLOCKS, N_NEAR, NearJunctions
+from numbpe_kernels.near_learning import near_count_tokens, near_learn_tokens
 
 _BITS_A_PAIR = 32
 _LEAST_BITS = 1 << 10
 """Least size of the bitmap of pairs: of others, one in 32 to 64 is taken for one of them, and the bitmap
 stays in a near cache."""
+
+_BITS_A_SPAN = 32
+"""Least size of what tells tokens of one block, two bits each: of other characters in a row, one in 200 is taken
+for one of them, which may cost as many as four junctions."""
+
+LEAST_LONG_TOKENS = 64
+"""How many tokens of three characters and more of a block make several of its characters be looked up together. GPT-2
+has fewer of Thai: each pair of characters says all there, which is sooner seen."""
 
 
 class Junctions:
@@ -52,23 +61,38 @@ def build_junction_table(
     unmade = np.empty(0, dtype=np.int64)
     if rules.ignore_merges:
         unmade = ids[find_unmade(vocabulary, model, ids)]
-    table = _make_table()
+    table = _make_table(_make_near(contents, offsets, ids))
     junction_learn_tokens(table, contents, offsets, ids)
+    near_learn_tokens(table.near, contents, offsets, ids)
     for token_id in unmade.tolist():
         junction_forbid_cuts(table, contents, int(offsets[token_id]), int(offsets[token_id + 1]))
-    table = _shrink_table(table)
-    junctions_fill_near(table)
-    return table
+    junction_fill_near(table)
+    return _shrink_table(table)
 
 
-def _make_table() -> JunctionTable:
+def _make_table(near: NearJunctions) -> JunctionTable:
     return JunctionTable(
         joined=np.zeros(1 << (LOG2_BITS - 3), dtype=np.uint8),
         shift=np.uint64(64 - LOG2_BITS),
         ends_and_leads=np.zeros(1 << 16, dtype=np.uint8),
         filter=np.zeros(FILTER_SIZE, dtype=np.uint8),
         special=np.zeros(1 << (LOG2_SPECIAL_BITS - 3), dtype=np.uint8),
-        near=np.zeros(N_NEAR, dtype=np.uint8),
+        near=near,
+    )
+
+
+def _make_near(
+    contents: NDArray[np.uint8], offsets: NDArray[np.int64], ids: NDArray[np.int64]
+) -> NearJunctions:
+    """Return an empty table for the tokens of those ids; see ``near_junctions``."""
+    counts = np.zeros(N_BLOCKS, dtype=np.int64)
+    n_entries = near_count_tokens(contents, offsets, ids, counts)
+    n_bits = max(_LEAST_BITS, 1 << (_BITS_A_SPAN * n_entries).bit_length())
+    return NearJunctions(
+        pairs=np.zeros(N_NEAR, dtype=np.uint8),
+        spans=np.zeros(n_bits >> 6, dtype=np.uint64),
+        shift=np.uint64(71 - n_bits.bit_length()),
+        is_deep=(counts >= LEAST_LONG_TOKENS).astype(np.uint8),
     )
 
 

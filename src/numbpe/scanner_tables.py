@@ -25,6 +25,7 @@ from numbpe_kernels.class_masks import (
     ClassTable,
 )
 from numbpe_kernels.junction_table import JunctionTable
+from numbpe_kernels.near_junctions import NearJunctions
 from numbpe_kernels.scanner import (
     RULE_CONTRACTIONS,
     RULE_HAN_APART,
@@ -143,7 +144,14 @@ def _flag_code_points(tables: UnicodeTables) -> NDArray[np.uint8]:
 
 _EMPTY_CLASSES: Final = ClassTable(np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.uint8))
 _NO_BYTES: Final = np.empty(0, dtype=np.uint8)
-_NO_JUNCTIONS: Final = JunctionTable(_NO_BYTES, np.uint64(63), *[_NO_BYTES] * 4)
+_NO_JUNCTIONS: Final = JunctionTable(
+    joined=_NO_BYTES,
+    shift=np.uint64(63),
+    ends_and_leads=_NO_BYTES,
+    filter=_NO_BYTES,
+    special=_NO_BYTES,
+    near=NearJunctions(_NO_BYTES, np.empty(0, dtype=np.uint64), np.uint64(63), _NO_BYTES),
+)
 _EMPTY_AUTOMATON: Final = Automaton(
     ascii_classes=np.zeros(128, dtype=np.uint8),
     page_numbers=np.zeros(END_OF_CODE_POINTS // PAGE_SIZE, dtype=np.uint16),

@@ -105,7 +105,8 @@ class Tokenizer:
 
     @cached_property
     def _encoder(self) -> Encoder:
-        return Encoder(self._definition, self._pattern)
+        get_ready = self._segmenter.matcher.load_kernels
+        return Encoder(self._definition, self._pattern, get_ready=get_ready)
 
     @cached_property
     def _decoder(self) -> "Decoder":
