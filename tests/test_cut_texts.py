@@ -30,6 +30,19 @@ def tokenizer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     return tokenizer
 
 
+def test_load_kernels__readies_the_cut(tokenizer: Tokenizer) -> None:
+    """Truth: by definition: a new matcher calls the kernel through its loader, a ready one does not."""
+    matcher = Tokenizer(BYTES, [], ["<s>"])._segmenter.matcher
+    assert matcher._raw._run_into is None
+    matcher.load_kernels()
+    assert matcher._raw._run_into is not None
+    no_tokens = Tokenizer(BYTES, [])._segmenter.matcher
+    no_tokens.load_kernels()
+    assert no_tokens._raw._run_into is None
+    is_improved = not tokenizer._encoder._may_improve
+    assert (tokenizer._segmenter.matcher._raw._run_into is not None) == is_improved
+
+
 def encode_by_parts(tokenizer: Tokenizer, text: str, steps: Sequence[TextStep] = ()) -> list[int]:
     """Return the ids of a text, its parts between tokens changed by ``steps`` and encoded one by one."""
     ids: list[int] = []

@@ -227,6 +227,19 @@ def test_encoder__of_a_stream_waits_longer(
     assert not encoder._may_improve
 
 
+def test_encoder__says_once_that_much_text_has_come(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Truth: the contract of get_ready."""
+    definition, _ = build(rng, draw_merges(rng), ModelRules())
+    monkeypatch.setattr("numbpe.encoder.MORE_NBYTES", 40)
+    calls: list[int] = []
+    encoder = Encoder(definition, None, get_ready=lambda: calls.append(1))
+    for n_calls in (0, 0, 1, 1):
+        encoder.encode_text(b"abc" * 10)
+        assert len(calls) == n_calls
+
+
 def test_find_splits__knows_which_of_two_ways_is_taken() -> None:
     """Truth: by hand: of abc, ab is merged first; of aaa, which two ways make, the left two a."""
     merges = [(b"a", b"b"), (b"b", b"c"), (b"a", b"bc"), (b"ab", b"c"), (b"a", b"a"), (b"aa", b"a")]
