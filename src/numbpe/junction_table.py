@@ -86,7 +86,7 @@ def _make_near(
 ) -> NearJunctions:
     """Return an empty table for the tokens of those ids; see ``near_junctions``."""
     counts = np.zeros(N_BLOCKS, dtype=np.int64)
-    n_entries = near_count_tokens(contents, offsets, ids, counts)
+    n_entries = int(near_count_tokens(contents, offsets, ids, counts))
     n_bits = max(_LEAST_BITS, 1 << (_BITS_A_SPAN * n_entries).bit_length())
     return NearJunctions(
         pairs=np.zeros(N_NEAR, dtype=np.uint8),
