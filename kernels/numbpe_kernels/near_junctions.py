@@ -30,8 +30,9 @@ N_NEAR = N_BLOCKS << 11
 MOST_CHARACTERS = 5
 """Characters that are looked up together."""
 
-_BYTE = np.uint64(0xFF)
-_E0 = np.uint64(0xE0)
+_LEAD_MASK, _IS_NEAR = np.uint64(0xE0FF), np.uint64(0xA0E0)
+"""What tells the first two bytes of a character of the blocks; a lower second byte is a form that UTF-8 forbids."""
+
 _SAME_BLOCK = np.uint64(0xFEFF)
 _CONTINUES_MASK = np.uint64(0xC00000)
 _CONTINUES = np.uint64(0x800000)
@@ -242,7 +243,7 @@ def near_cut(
     Returns where another character stands, or what ends the word, and how many entries there are.
     """
     left = load_u64(text, position - _THREE)
-    if left & _BYTE != _E0:
+    if left & _LEAD_MASK != _IS_NEAR:
         return position, n_words
     if table.is_deep[near_get_block(left)] != 0:
         return near_cut_spans(table, text, position, stop, words_out, n_words)

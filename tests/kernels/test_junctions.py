@@ -124,6 +124,18 @@ def test_cut_words__that_are_not_utf8(
             assert encoder.encode_text(word).tolist() == expected
 
 
+def test_cut_words__of_overlong_characters() -> None:
+    """Truth: reference.encode_piece; E0 80 to E0 9F begin no character of a block, though near ones in form."""
+    left, right = b"\xe0\x80\x80", b"\xe0\x80\x81"
+    merges = [(b"\xe0", b"\x80"), (left[:2], b"\x80"), (right[:2], b"\x81"), (left, right)]
+    tokens = [bytes([byte]) for byte in range(256)] + [a + b for a, b in merges]
+    vocab = {token: i for i, token in enumerate(tokens)}
+    word = (left + right) * 4
+    expected = reference.encode_piece(word, vocab, merges)
+    assert make_encoder(vocab, merges, ModelRules()).encode_text(word).tolist() == expected
+    assert expected == [vocab[left + right]] * 4
+
+
 @pytest.mark.parametrize("ignore_merges", [False, True])
 def test_near__says_what_the_other_tables_say(
     rng: np.random.Generator, ignore_merges: bool
