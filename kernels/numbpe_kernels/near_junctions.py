@@ -30,15 +30,15 @@ N_NEAR = N_BLOCKS << 11
 MOST_CHARACTERS = 5
 """Characters that are looked up together."""
 
-_LEAD_MASK, _IS_NEAR = np.uint64(0xE0FF), np.uint64(0xA0E0)
-"""What tells the first two bytes of a character of the blocks; a lower second byte is a form that UTF-8 forbids."""
+_NEAR_MASK, _IS_NEAR = np.uint64(0xC0E0FF), np.uint64(0x80A0E0)
+"""What tells a character of the blocks; one with a lower second byte is a form that UTF-8 forbids."""
 
-_SAME_BLOCK = np.uint64(0xFEFF)
+SAME_BLOCK = np.uint64(0xFEFF)
 _CONTINUES_MASK = np.uint64(0xC00000)
 _CONTINUES = np.uint64(0x800000)
 """The bits that are the same in all characters of a block, and those that tell that the last byte is of one."""
 
-_NUMBER_BITS, _PAIR_BITS, _THREE_BITS = np.uint64(7), np.uint64(14), np.uint64(21)
+NUMBER_BITS, PAIR_BITS, _THREE_BITS = np.uint64(7), np.uint64(14), np.uint64(21)
 _WINDOW_BITS = np.uint64(7 * MOST_CHARACTERS)
 _WINDOW = np.uint64((1 << 7 * MOST_CHARACTERS) - 1)
 _SEVENTH = np.uint64(0x40)
@@ -47,7 +47,7 @@ _SEVENTH = np.uint64(0x40)
 _SIX_BITS = np.uint64(0x3F)
 _LOW_FOUR = np.uint64(0x0F)
 _ASCII_SHIFT = np.uint64(42)
-_ASCII_BIT = np.uint64(0x80)
+ASCII_BIT = np.uint64(0x80)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _FIRST_BIT, _SECOND_BIT = np.uint64(38), np.uint64(32)
 _BIT_OF_NUMBER = np.uint64(63)
@@ -80,6 +80,12 @@ class NearJunctions(NamedTuple):
 
 
 @njit_inline
+def near_is_character(word: np.uint64) -> bool:
+    """Return whether a character of the blocks stands at the low end of a uint64. Reads only."""
+    return word & _NEAR_MASK == _IS_NEAR
+
+
+@njit_inline
 def near_get_block(word: np.uint64) -> np.uint64:
     """Return the block of the character at the low end of a uint64, below N_BLOCKS. Reads only; uint64."""
     return word >> _NINE & _LOW_FOUR
@@ -104,7 +110,7 @@ def near_key(block: np.uint64, numbers: np.uint64, count: int) -> np.uint64:
 @njit_inline
 def near_key_behind(key: np.uint64, byte: np.uint64) -> np.uint64:
     """Return the key of characters that stand behind a byte of ASCII. key, byte : uint64. Reads only; uint64."""
-    return (byte | _ASCII_BIT) << _ASCII_SHIFT | key
+    return (byte | ASCII_BIT) << _ASCII_SHIFT | key
 
 
 @njit_inline
@@ -144,15 +150,15 @@ def near_cut_pairs(
     """
     size = np.uint64(words_out.shape[0])
     left = load_u64(text, position - _THREE)
-    same = left & _SAME_BLOCK | _CONTINUES
-    first = near_get_block(left) << _PAIR_BITS
+    same = left & SAME_BLOCK | _CONTINUES
+    first = near_get_block(left) << PAIR_BITS
     number = near_get_number(left)
     while position + _THREE <= stop and n_words < size:
         right = load_u64(text, position)
-        if right & (_SAME_BLOCK | _CONTINUES_MASK) != same:
+        if right & (SAME_BLOCK | _CONTINUES_MASK) != same:
             break
         next_number = near_get_number(right)
-        joined = bitmap_get(table.pairs, first | number << _NUMBER_BITS | next_number)
+        joined = bitmap_get(table.pairs, first | number << NUMBER_BITS | next_number)
         words_out[n_words] = np.int64(position)
         n_words += joined ^ _ONE
         position += _THREE
@@ -179,20 +185,20 @@ def near_cut_spans(
     """
     size = np.uint64(words_out.shape[0])
     left = load_u64(text, position - _THREE)
-    same = left & _SAME_BLOCK | _CONTINUES
+    same = left & SAME_BLOCK | _CONTINUES
     block = near_get_block(left) << _WINDOW_BITS
     window = near_get_number(left)
     for i in range(MOST_CHARACTERS - 1):
         word = load_u64(text, position + np.uint64(3 * i))
-        window = window << _NUMBER_BITS | near_get_number(word)
+        window = window << NUMBER_BITS | near_get_number(word)
     window |= block
     joined = near_join_ascii(table, text, position, window)
     while position + _THREE <= stop and n_words < size:
-        if load_u64(text, position) & (_SAME_BLOCK | _CONTINUES_MASK) != same:
+        if load_u64(text, position) & (SAME_BLOCK | _CONTINUES_MASK) != same:
             break
         five = near_has(table, window)
-        four = near_has(table, window >> _NUMBER_BITS) | five
-        three = near_has(table, window >> _PAIR_BITS) | four
+        four = near_has(table, window >> NUMBER_BITS) | five
+        three = near_has(table, window >> PAIR_BITS) | four
         two = bitmap_get(table.pairs, window >> _THREE_BITS) | three
         joined |= two | three << _ONE | four << _TWO | five << _THREE
         words_out[n_words] = np.int64(position)
@@ -200,7 +206,7 @@ def near_cut_spans(
         joined >>= _ONE
         position += _THREE
         word = load_u64(text, position + _NINE)
-        window = (window << _NUMBER_BITS | near_get_number(word)) & _WINDOW | block
+        window = (window << NUMBER_BITS | near_get_number(word)) & _WINDOW | block
     return position, n_words
 
 
@@ -217,7 +223,7 @@ def near_join_ascii(
     window : uint64, the key of five characters from that one on. Reads only; uint64, see near_cut_spans.
     """
     joined = _ZERO
-    if position > _THREE and text[position - _FOUR] < _ASCII_BIT:
+    if position > _THREE and text[position - _FOUR] < ASCII_BIT:
         byte = np.uint64(text[position - _FOUR])
         for count in range(2, MOST_CHARACTERS + 1):
             shift = np.uint64(7 * (MOST_CHARACTERS - count))
@@ -243,7 +249,7 @@ def near_cut(
     Returns where another character stands, or what ends the word, and how many entries there are.
     """
     left = load_u64(text, position - _THREE)
-    if left & _LEAD_MASK != _IS_NEAR:
+    if not near_is_character(left):
         return position, n_words
     if table.is_deep[near_get_block(left)] != 0:
         return near_cut_spans(table, text, position, stop, words_out, n_words)

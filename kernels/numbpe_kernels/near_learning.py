@@ -7,26 +7,21 @@ from numbpe_kernels._jit import njit, njit_inline
 from numbpe_kernels.bitmaps import bitmap_set
 from numbpe_kernels.memory import load_u64
 from numbpe_kernels.near_junctions import (
+    ASCII_BIT,
     MOST_CHARACTERS,
+    NUMBER_BITS,
+    PAIR_BITS,
+    SAME_BLOCK,
     NearJunctions,
     near_add,
     near_get_block,
     near_get_number,
+    near_is_character,
     near_key,
     near_key_behind,
 )
 
-_IS_NEAR, _NEAR_MASK = np.uint64(0x80A0E0), np.uint64(0xC0E0FF)
-_SAME_BLOCK = np.uint64(0xFEFF)
-_ASCII_BIT = np.uint64(0x80)
-_NUMBER_BITS, _PAIR_BITS = np.uint64(7), np.uint64(14)
 _ZERO = np.uint64(0)
-
-
-@njit_inline
-def near_is_character(word: np.uint64) -> bool:
-    """Return whether a character of the blocks stands at the low end of a uint64. Reads only."""
-    return word & _NEAR_MASK == _IS_NEAR
 
 
 @njit_inline
@@ -35,12 +30,12 @@ def near_measure_token(contents: NDArray[np.uint8], start: int, stop: int) -> in
 
     contents : (>= stop + 8,) uint8; start < stop, int64, its bytes. Reads only; int64.
     """
-    place = start + np.int64(contents[start] < _ASCII_BIT)
+    place = start + np.int64(contents[start] < ASCII_BIT)
     n_characters = np.int64(0)
     first = load_u64(contents, place)
     while place + 3 <= stop:
         word = load_u64(contents, place)
-        if not near_is_character(word) or (word ^ first) & _SAME_BLOCK != _ZERO:
+        if not near_is_character(word) or (word ^ first) & SAME_BLOCK != _ZERO:
             return np.int64(0)
         place += 3
         n_characters += 1
@@ -54,7 +49,7 @@ def near_count_tokens(
     ids: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> int:
-    """Count the tokens of three characters and more of each block; return how many entries of ``spans`` they need.
+    """Count the tokens of three characters and more of each block; return about how many entries of ``spans`` they need.
 
     contents : (n + 8,) uint8; offsets : (t + 1,) int64, where the bytes of tokens begin and end
     ids : (k,) int64, which tokens to take; counts : (N_BLOCKS,) int64. Writes counts; int64.
@@ -79,7 +74,7 @@ def near_learn_characters(
 
     contents : (>= stop + 8,) uint8; start < stop, int64, its bytes. Writes pairs and spans.
     """
-    has_ascii = contents[start] < _ASCII_BIT
+    has_ascii = contents[start] < ASCII_BIT
     start += np.int64(has_ascii)
     n_characters = (stop - start) // 3
     block = near_get_block(load_u64(contents, start))
@@ -88,9 +83,9 @@ def near_learn_characters(
         numbers = _ZERO
         for k in range(count):
             word = load_u64(contents, start + 3 * (i + k))
-            numbers = numbers << _NUMBER_BITS | near_get_number(word)
+            numbers = numbers << NUMBER_BITS | near_get_number(word)
         if count == 2 and not has_ascii:
-            bitmap_set(table.pairs, block << _PAIR_BITS | numbers)
+            bitmap_set(table.pairs, block << PAIR_BITS | numbers)
         elif count >= 2:
             key = near_key(block, numbers, count)
             if has_ascii and n_characters == count:
@@ -109,9 +104,9 @@ def near_learn_pairs(
     for place in range(start, stop - 5):
         left, right = load_u64(contents, place), load_u64(contents, place + 3)
         is_pair = near_is_character(left) and near_is_character(right)
-        if is_pair and (left ^ right) & _SAME_BLOCK == _ZERO:
-            numbers = near_get_number(left) << _NUMBER_BITS | near_get_number(right)
-            bitmap_set(table.pairs, near_get_block(left) << _PAIR_BITS | numbers)
+        if is_pair and (left ^ right) & SAME_BLOCK == _ZERO:
+            numbers = near_get_number(left) << NUMBER_BITS | near_get_number(right)
+            bitmap_set(table.pairs, near_get_block(left) << PAIR_BITS | numbers)
 
 
 @njit

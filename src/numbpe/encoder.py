@@ -71,7 +71,7 @@ class Encoder:
     """Encodes with one definition; any number of threads may use one object.
 
     max_cache_nbytes : the most that each thread remembers of words; MAX_CACHE_NBYTES by default
-    get_ready : called once, when half a megabyte has been encoded: more text may be expected then
+    get_ready : called once, when the encoder is improved after half a megabyte: more text may be expected then
     """
 
     def __init__(
